@@ -7,6 +7,7 @@ import { expect, test } from 'bun:test'
 import { openDatabase } from '../../db/open.ts'
 import { receiptsIn } from '../support/gateway.ts'
 import { seeded } from '../support/seed.ts'
+import { until } from '../support/until.ts'
 import { type GatewayProcess, Place, PROCESS_TIMEOUT_MS } from './process.ts'
 
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 2)
@@ -64,7 +65,7 @@ test(
       for (let round = 0; round < ROUNDS; round++) {
         const asked: Asked[] = []
         const clients = Array.from({ length: WIDTH }, (_, n) => client(gateway, key, `r${round}-${n}`, asked))
-        while (asked.filter(({ answer }) => answer !== undefined).length < 3 * WIDTH) await Bun.sleep(5)
+        await until(() => asked.filter(({ answer }) => answer !== undefined).length >= 3 * WIDTH, 'three answers a client')
         await Bun.sleep(random() * 100)
         gateway.signal('SIGKILL')
         await Promise.all([gateway.exited, ...clients])

@@ -16,6 +16,7 @@ import { ProgressOfLog } from '../../src/ledger/sqlite/log-progress.ts'
 import { readWatermark } from '../../src/ledger/sqlite/watermark.ts'
 import type { Loss } from '../../src/ledger/task.ts'
 import { createKey, holdRequest, makeFolder, makePath, openTestLedger, settlement, type TestLedger, usd } from '../support/ledger.ts'
+import { until } from '../support/until.ts'
 
 const KEY = 'key_a'
 
@@ -50,9 +51,7 @@ async function spendToCheckpoint({ ledger, path }: Pick<TestLedger, 'ledger' | '
   for (let count = 0; readWatermark(path)?.generation === before; count++) await spend(ledger, `${label}-${count}`)
 }
 
-async function untilRefused(ledger: Ledger): Promise<void> {
-  while (ledger.isWritable()) await Bun.sleep(5)
-}
+const untilRefused = (ledger: Ledger): Promise<void> => until(() => !ledger.isWritable(), 'the ledger is refused')
 
 /** Several looks at the files. */
 const LOOKS_MS = 1_000
@@ -101,9 +100,9 @@ test.each(Object.keys(OVERWRITES))(
 
 test('its own checkpoints, one behind the other under load, are never taken for another program', async () => {
   const { ledger, path, faults } = await openWithKey()
-  const until = performance.now() + 3 * LOOKS_MS
+  const endMs = performance.now() + 3 * LOOKS_MS
   const seen = new Set<string | undefined>()
-  for (let round = 0; performance.now() < until || seen.size <= 2; round++) {
+  for (let round = 0; performance.now() < endMs || seen.size <= 2; round++) {
     await Promise.all(Array.from({ length: 400 }, (_, index) => spend(ledger, `${round}-${index}`)))
     seen.add(readWatermark(path)?.generation)
   }
@@ -126,8 +125,8 @@ test.each(Object.keys(HARMLESS))('when %s the ledger is served on', async (name)
   // The file stands still by then, and anything that another program does to it is seen.
   await Bun.sleep(LOOKS_MS)
   HARMLESS[name]?.(path)
-  const until = performance.now() + LOOKS_MS
-  for (let count = 0; performance.now() < until; count++) {
+  const endMs = performance.now() + LOOKS_MS
+  for (let count = 0; performance.now() < endMs; count++) {
     await spend(ledger, `c-${count}`)
     await Bun.sleep(5)
   }
@@ -145,8 +144,8 @@ test.each(['PRAGMA wal_checkpoint(PASSIVE)', 'PRAGMA wal_checkpoint(TRUNCATE)', 
     const { ledger, path, faults } = await openWithKey()
     const prompts = Bun.spawn([process.execPath, '-e', PROMPT_AGAIN, path, sql])
     try {
-      const until = performance.now() + 5 * LOOKS_MS
-      for (let round = 0; performance.now() < until && faults.length === 0; round++) {
+      const endMs = performance.now() + 5 * LOOKS_MS
+      for (let round = 0; performance.now() < endMs && faults.length === 0; round++) {
         await Promise.all(Array.from({ length: 400 }, (_, index) => spend(ledger, `${round}-${index}`)))
       }
       expect(faults).toEqual([])
@@ -188,7 +187,7 @@ test('a link that is pointed elsewhere is noticed, pointed back it is served aga
   expect(faults.at(-1)).toContain(`${path} leads to another file than the one that is open: no new requests; `)
   await expect(openTestLedger({ path, bootId: 'boot-2' })).rejects.toThrow('is an older copy of the ledger that was here')
   point(here)
-  while (!ledger.isWritable()) await Bun.sleep(5)
+  await until(() => ledger.isWritable(), 'it is served again')
   await spend(ledger, 'third')
   await ledger.close()
   await (await openTestLedger({ path, bootId: 'boot-3' })).ledger.close()

@@ -21,6 +21,7 @@ import { socketPathOf } from '../../src/operator/socket-files.ts'
 import { NOW, Workplace } from '../cli/run.ts'
 import { ACT, holdRequest, usd } from '../support/ledger.ts'
 import { startThread } from '../support/threads.ts'
+import { until } from '../support/until.ts'
 
 let place: Workplace
 beforeEach(() => {
@@ -156,7 +157,7 @@ test('a socket file that is removed under a gateway is there again soon, and goe
   const socket = listenOnOperatorSocket(path, ledger)
   for (let round = 0; round < 2; round++) {
     unlinkSync(path)
-    while (!(await isGatewayRunning(place.ledgerPath))) await Bun.sleep(5)
+    await until(() => isGatewayRunning(place.ledgerPath), 'the socket is made again')
     expect(statSync(path).mode & 0o777).toBe(0o600)
   }
   socket.close()

@@ -4,6 +4,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { errorAnswer, MESSAGE, nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'
 import { connectRaw, type RawConnection, rawRequest } from '../support/raw-client.ts'
 import { FORMATS, question, startStage } from '../support/stage.ts'
+import { until } from '../support/until.ts'
 
 const stage = await startStage({ limits: { concurrentRequests: 2 } })
 const { upstream, play, receiptsOf, gateway, secret } = stage
@@ -25,7 +26,7 @@ const ask = (asked: Asked, more: Record<string, string> = {}): Promise<Response>
 async function called(act: () => Promise<Response>): Promise<Readonly<{ first: Promise<Response> }>> {
   const calls = upstream.requests.length
   const first = act()
-  while (upstream.requests.length === calls) await Bun.sleep(1)
+  await until(() => upstream.requests.length > calls, 'the call of the first request')
   return { first }
 }
 const afterOpening = (text: string): string => text.replace(/^: ok\n\n/, '')
@@ -177,7 +178,10 @@ test('sixteen take part, each has a place again when it has left, and one more i
   expect([late.status, late.headers.get('retry-after')]).toEqual([429, '1'])
   await joined[0]?.body?.cancel()
   let again = await ask({ stream: true })
-  for (; again.status === 429; again = await ask({ stream: true })) await Bun.sleep(5)
+  await until(async () => {
+    if (again.status === 429) again = await ask({ stream: true })
+    return again.status !== 429
+  }, 'a place is free')
   expect(again.headers.get('idempotency-replayed')).toBe('true')
   gate.resolve()
   for (const answer of [first, again, ...joined.slice(1)]) expect(await answer.text()).toContain('message_stop')

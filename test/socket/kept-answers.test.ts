@@ -10,6 +10,7 @@ import { nativeMessage, nativeStream, type Script, startFakeUpstream, textFrames
 import { MODEL_ID, startTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts'
 import { sha256 } from '../support/ledger.ts'
 import { FORMATS, question } from '../support/stage.ts'
+import { until } from '../support/until.ts'
 
 const CANARY = 'the-canary-of-an-answer'
 const MESSAGE = {
@@ -291,6 +292,6 @@ test('its size is a metric', async () => {
   await respond(gateway, secret, {})
   const size = async (): Promise<number> =>
     Number(/\ntollgate_kept_answers_bytes (\d+)\n/.exec(await (await fetch(`${gateway.operatorUrl}/metrics`)).text())?.[1])
-  while ((await size()) === 0) await Bun.sleep(10)
+  await until(async () => (await size()) > 0, 'the answer is kept')
   expect(await size()).toBe(statSync(answersOf(gateway)).size)
 })
