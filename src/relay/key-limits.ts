@@ -46,7 +46,7 @@ export class KeyLimits {
     const refusal = this.count(keyId)
     if (refusal !== undefined) return refusal
     this.#running.set(keyId, running + 1)
-    return new Place(this.#running, keyId)
+    return new RunningSlot(this.#running, keyId)
   }
 
   /** Counts a request that needs no slot because it is answered at once, such as the list of models. */
@@ -70,7 +70,7 @@ export class KeyLimits {
   }
 }
 
-class Place implements Slot {
+class RunningSlot implements Slot {
   readonly #running: Map<string, number>
   readonly #keyId: string
   #isHeld = true

@@ -41,7 +41,7 @@ export class SharedKeyLimits {
   /** Admits a request, or says when to come back. Refused requests are not counted. */
   admit(keyId: string): Slot | Refusal | Promise<Slot | Refusal> {
     const share = this.#shareOf(keyId)
-    const place = (): Slot => new Place(() => this.#release(share))
+    const place = (): Slot => new RunningSlot(() => this.#release(share))
     return this.#use(share, 1) ? place() : this.#wait(share, 1).then((refusal) => refusal ?? place())
   }
 
@@ -191,7 +191,7 @@ export class SharedKeyLimits {
   }
 }
 
-class Place implements Slot {
+class RunningSlot implements Slot {
   readonly #release: () => void
   #isHeld = true
 

@@ -4,17 +4,17 @@ import type { Numbered } from './placeholders.ts'
 import type { DriverValue, Rows } from './sync-driver-message.ts'
 import { asRecord, driverValues, readRows } from './values.ts'
 
-type Asked = Readonly<{
+type AskedConnection = Readonly<{
   ask(asked: Readonly<{ text: string; values: readonly DriverValue[] }>): Rows
   iterate(text: string, values: readonly DriverValue[]): Iterable<unknown>
 }>
 
 /** The type of rows is the caller's word, as with bun:sqlite: hence `never`. Values are given as there: a list, or one object by name. */
 export class PostgresStatement {
-  readonly #connection: Asked
+  readonly #connection: AskedConnection
   readonly #numbered: Numbered
 
-  constructor(connection: Asked, numbered: Numbered) {
+  constructor(connection: AskedConnection, numbered: Numbered) {
     this.#connection = connection
     this.#numbered = numbered
   }

@@ -164,10 +164,10 @@ const spentOf = (day: number) =>
     (sum: bigint) => picos(sum),
   )
 
-type Place = Readonly<{ id: string; name: string; number: number }>
+type LastShown = Readonly<{ id: string; name: string; number: number }>
 
 /** Each of the three is the order of an index. */
-function lookUp(table: typeof accounts | typeof keys, idPrefix: string, search: string, last: Place | undefined) {
+function lookUp(table: typeof accounts | typeof keys, idPrefix: string, search: string, last: LastShown | undefined) {
   if (search === '') return { where: last && lt(table.number, last.number), order: [desc(table.number)] }
   if (search.startsWith(idPrefix)) {
     const isBefore = last && lt(table.id, last.id)

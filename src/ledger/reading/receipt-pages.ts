@@ -12,7 +12,7 @@ import { type ReceiptRow, receiptOf } from '../columns/receipt.ts'
 import { type Connection, ormOf } from '../sql/connection.ts'
 import { type AttemptRow, attemptOf } from './attempt-rows.ts'
 import { LOOKED_AT_MAX, type Page } from './page.ts'
-import { isBefore, LATEST, type Place, PlaceMerge, placesOfKeys, placesOfTail } from './receipt-places.ts'
+import { isBefore, LATEST, PlaceMerge, placesOfKeys, placesOfTail, type ReceiptPlace } from './receipt-places.ts'
 
 export type PageQuery = Readonly<{
   of: Readonly<{ keyId: string }> | Readonly<{ accountId: string }>
@@ -74,7 +74,7 @@ export class ReceiptPages {
   }
 
   /** Undefined: no receipt of these keys. */
-  #placeOf(requestId: string, keyNumbers: readonly number[]): Place | undefined {
+  #placeOf(requestId: string, keyNumbers: readonly number[]): ReceiptPlace | undefined {
     const place = this.#rows.placeOf.get({ requestId })
     return place !== undefined && keyNumbers.includes(place.keyNumber) ? place : undefined
   }
@@ -84,7 +84,7 @@ export class ReceiptPages {
     const together = Object.values(filter).every((wanted) => wanted === null) ? limit : FILTERED_TOGETHER
     const rows: ReceiptRow[] = []
     let looked = 0
-    let last: Place | undefined
+    let last: ReceiptPlace | undefined
     while (rows.length < limit && looked < LOOKED_AT_MAX) {
       const batch = places.take(Math.min(together, LOOKED_AT_MAX - looked))
       if (batch.length === 0) break
@@ -102,8 +102,8 @@ export class ReceiptPages {
   }
 }
 
-/** The earlier of a place and the first one that is too late. */
-const earlier = (place: Place, to: number | undefined): Place => {
+/** The place itself, or that of time `to` where the place is not before it. */
+const earlier = (place: ReceiptPlace, to: number | undefined): ReceiptPlace => {
   const end = to === undefined ? LATEST : { settledAt: to, number: 0 }
   return isBefore(place, end) ? place : end
 }

@@ -5,15 +5,15 @@ import { PAGED_TO } from '../sql/paged.ts'
 import { numbersIn } from '../sql/sql-list.ts'
 
 /** `settledAt` in Unix milliseconds; among receipts of the same one the later written is newer. */
-export type Place = Readonly<{ settledAt: number; number: number }>
+export type ReceiptPlace = Readonly<{ settledAt: number; number: number }>
 
 /** From `from` on, and before the place `before`. */
-export type PlaceRange = Readonly<{ from: number; before: Place }>
+export type PlaceRange = Readonly<{ from: number; before: ReceiptPlace }>
 
 /** Gives the next places of one source; none only at its end. */
-type Source = (count: number) => readonly Place[]
+type Source = (count: number) => readonly ReceiptPlace[]
 
-export const LATEST: Place = { settledAt: Number.MAX_SAFE_INTEGER, number: 0 }
+export const LATEST: ReceiptPlace = { settledAt: Number.MAX_SAFE_INTEGER, number: 0 }
 
 const FIRST_CHUNK = 16
 const CHUNK_MAX = 4_096
@@ -57,8 +57,8 @@ function placesOfKey(db: Connection, keyNumber: number, { from, before }: PlaceR
 
 /** Of receipts that have no row in the page table yet: some thousands, unless the storage failed for long. */
 export function placesOfTail(db: Connection, keyNumbers: readonly number[], { from, before }: PlaceRange): Source {
-  let places: readonly Place[] | undefined
-  const read = (): readonly Place[] =>
+  let places: readonly ReceiptPlace[] | undefined
+  const read = (): readonly ReceiptPlace[] =>
     db
       .query<PlaceRow, [string, number, number, number]>(
         `SELECT settled_at AS "settledAt", number FROM receipts
@@ -75,7 +75,7 @@ export function placesOfTail(db: Connection, keyNumbers: readonly number[], { fr
   }
 }
 
-type Head = { place: Place; chunk: readonly Place[]; at: number; size: number; readonly source: Source }
+type Head = { place: ReceiptPlace; chunk: readonly ReceiptPlace[]; at: number; size: number; readonly source: Source }
 
 /** Any number of sources as one, newest first. */
 export class PlaceMerge {
@@ -90,8 +90,8 @@ export class PlaceMerge {
     return this.#heads.length === 0
   }
 
-  take(count: number): readonly Place[] {
-    const taken: Place[] = []
+  take(count: number): readonly ReceiptPlace[] {
+    const taken: ReceiptPlace[] = []
     while (taken.length < count) {
       const head = this.#heads.pop()
       if (head === undefined) break
@@ -122,7 +122,8 @@ export class PlaceMerge {
   }
 }
 
-export const isBefore = (a: Place, b: Place): boolean => a.settledAt < b.settledAt || (a.settledAt === b.settledAt && a.number < b.number)
+export const isBefore = (a: ReceiptPlace, b: ReceiptPlace): boolean =>
+  a.settledAt < b.settledAt || (a.settledAt === b.settledAt && a.number < b.number)
 
 type PlaceRow = { settledAt: bigint; number: bigint }
-const placeOf = ({ settledAt, number }: PlaceRow): Place => ({ settledAt: Number(settledAt), number: Number(number) })
+const placeOf = ({ settledAt, number }: PlaceRow): ReceiptPlace => ({ settledAt: Number(settledAt), number: Number(number) })

@@ -1,7 +1,7 @@
 /** Entry of the cabinet: which page stands at which address, and the frame around it. Rules: pages.md "Ways through". */
 
 import { Route, Router, useLocation } from 'preact-iso/router'
-import { Shell, type Way } from '../parts/shell.tsx'
+import { type PageLink, Shell } from '../parts/shell.tsx'
 import { showPages, toContent } from '../parts/show-pages.tsx'
 import { ACCOUNT_PAGES } from './account-pages.ts'
 import { pathOf } from './account-path.ts'
@@ -20,10 +20,10 @@ const Cabinet = () => {
   const { value } = me.value
   const inPath = decodeURIComponent(ACCOUNT.exec(path)?.[1] ?? '')
   const account = value?.accounts.find(({ id }) => id === inPath)
-  const ways: readonly Way[] =
+  const links: readonly PageLink[] =
     account === undefined ? [] : ACCOUNT_PAGES.map(({ slug, title }) => ({ path: pathOf(account.id, slug), title }))
   return (
-    <Shell home="/cabinet" name="Cabinet" ways={ways} path={path} aside={<Aside me={value} account={account} path={path} />}>
+    <Shell home="/cabinet" name="Cabinet" links={links} path={path} aside={<Aside me={value} account={account} path={path} />}>
       <Router onRouteChange={toContent}>
         <Route path="/cabinet" component={Entered} />
         <Route path="/cabinet/a/:accountId/:slug" component={AccountPage} />

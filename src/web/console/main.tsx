@@ -14,7 +14,7 @@ const Console = () => {
   const { path } = useLocation()
   const person = me.value.value?.person
   return (
-    <Shell home="/console" name="Console" ways={person ? PAGES : []} path={path} aside={<Aside person={person} />}>
+    <Shell home="/console" name="Console" links={person ? PAGES : []} path={path} aside={<Aside person={person} />}>
       <Router onRouteChange={toContent}>
         {[...PAGES, ...INNER].map((one) => (
           <Route key={one.path} path={one.path} component={pageOf(one.page)} />

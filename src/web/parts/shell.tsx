@@ -1,22 +1,22 @@
-/** The frame around every page of cabinet and console: brand, the ways through it, the person, the page. */
+/** The frame around every page of cabinet and console: brand, the links to its pages, the person, the page. */
 
 import type { ComponentChildren } from 'preact'
 import { Told } from './told.tsx'
 
-export type Way = Readonly<{ path: string; title: string }>
+export type PageLink = Readonly<{ path: string; title: string }>
 
 /** `path`: where one is. `aside`: at the end of the bar, such as the account and the person. */
 export const Shell = ({
   home,
   name,
-  ways,
+  links,
   path,
   aside,
   children,
 }: Readonly<{
   home: string
   name: string
-  ways: readonly Way[]
+  links: readonly PageLink[]
   path: string
   aside?: ComponentChildren
   children: ComponentChildren
@@ -29,16 +29,16 @@ export const Shell = ({
       <Brand home={home} name={name} />
       {aside !== undefined && <div class="aside">{aside}</div>}
     </header>
-    {ways.length > 0 && (
-      <nav class="ways" aria-label={name}>
+    {links.length > 0 && (
+      <nav class="page-links" aria-label={name}>
         <ul>
-          {ways.map((way) => (
-            <li key={way.path}>
+          {links.map((link) => (
+            <li key={link.path}>
               <a
-                href={way.path}
-                aria-current={way.path === path ? 'page' : way.path !== home && path.startsWith(`${way.path}/`) ? 'true' : undefined}
+                href={link.path}
+                aria-current={link.path === path ? 'page' : link.path !== home && path.startsWith(`${link.path}/`) ? 'true' : undefined}
               >
-                {way.title}
+                {link.title}
               </a>
             </li>
           ))}
