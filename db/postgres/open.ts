@@ -8,14 +8,14 @@ import { type DatabaseProblem, versionProblem } from '../problem.ts'
 import { findLedger, MIGRATIONS, makeTables, type Runs } from './migrations.ts'
 import { SERVER_VERSIONS } from './server-versions.ts'
 
-/** Without them a crash of the server loses what was told to be kept. */
+/** Where one of them is off, a crash of the server loses what it has acknowledged. */
 const NEVER_OFF = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
 
 type Server = Readonly<{ version: bigint; encoding: string; isStandby: bigint } & Record<(typeof NEVER_OFF)[number], string>>
 
 /**
- * `migrate`: brings an older ledger to this version; absent: it is refused. `isNode`: of a node that lives, from which no migration takes what it uses, so a newer
- * ledger is opened as well.
+ * `migrate`: brings an older ledger to this version; absent: it is refused. `isNode`: a running node also opens a newer ledger, since a migration leaves what
+ * running nodes use.
  */
 type Opening = Readonly<{ migrate?: (() => DatabaseProblem | undefined) | undefined; isNode?: boolean }>
 

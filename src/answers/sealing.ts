@@ -12,7 +12,7 @@ const PART_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const CIPHER = 'aes-256-gcm'
-/** Another layout of what is sealed takes another one. */
+/** Ends with the version of the sealed layout: another layout takes another number, so that no key opens both. */
 const INFO = 'tollgate kept answers 1'
 
 /** Bytes that sealing adds. */

@@ -123,7 +123,7 @@ export class RunningAnswer {
     return at < this.#length ? this.#bytes?.subarray(at, Math.min(this.#length, at + bytesMax)) : undefined
   }
 
-  /** For a follower that has all there is; undefined where the stream is about to end. */
+  /** For a follower that has sent all that was recorded; undefined when the stream is about to end. */
   heartbeat(): Uint8Array | undefined {
     return this.#heartbeat()
   }
@@ -167,7 +167,7 @@ export class RunningAnswer {
 
   #end(shown: Shown, head: AnswerHead | undefined, bytes: Uint8Array | undefined): void {
     this.#hasEnded = true
-    // A kept answer outlives its stream, which is not kept with it.
+    // A kept answer outlives its stream, and must not keep the stream in memory.
     this.#heartbeat = NO_HEARTBEAT
     this.#parts.onEnd(head, bytes)
     this.#show(shown)
@@ -175,7 +175,7 @@ export class RunningAnswer {
     this.#release()
   }
 
-  /** The first counts: a stream that has begun ends by its own bytes. */
+  /** Only the first call counts: a stream that has begun is never replaced by an error; its own bytes end it. */
   #show(shown: Shown): void {
     this.#shown ??= shown
     this.#waiting?.resolve(this.#shown)

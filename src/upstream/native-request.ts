@@ -7,7 +7,7 @@ const USER_AGENT = 'tollgate'
 /** What an upstream wants in each request: our key there, in the vendor's header unless it is `bearer`, and fields of its own, their names in lower case. */
 export type Access = Readonly<{ apiKey: string | undefined; auth?: 'x-api-key' | 'bearer'; headers?: Readonly<Record<string, string>> }>
 
-/** The fields by which our key is told. */
+/** The header that carries our key. */
 export const keyFields = ({ apiKey, auth }: Access): Readonly<Record<string, string>> =>
   apiKey === undefined ? {} : auth === 'bearer' ? { authorization: `Bearer ${apiKey}` } : { 'x-api-key': apiKey }
 

@@ -7,7 +7,7 @@ export type ChunkReader = Readonly<{ read(): Promise<{ done: boolean; value?: Ui
 
 /**
  * `take` gets each chunk and gives undefined to go on, anything else to stop there. `ended`: in order; `broken`: reset, cut short or cancelled. Never rejects.
- * The reader is the caller's to let go.
+ * The caller releases the reader.
  */
 export async function readChunks<Stop>(
   reader: ChunkReader,
@@ -25,8 +25,8 @@ export async function readChunks<Stop>(
 }
 
 /**
- * All of an upstream's body of at most `bytesMax`; else why there is none, and the body is let go. `grow` hears how long it is by now; it may stop it, or have
- * it wait.
+ * All of an upstream's body of at most `bytesMax`; else why there is none, and the body is cancelled. `grow` is told the length so far; it may stop the reading, or
+ * have it wait.
  */
 export function readParts<Stop = never>(
   body: Body,
@@ -78,12 +78,12 @@ export class Parts {
     this.#length += part.byteLength
     if (part.byteLength >= PIECE_BYTES) {
       this.#gather()
-      // Of its own, so that it neither keeps what stood beside it nor has to be copied when all of them are handed on at once.
+      // A piece with a buffer of its own keeps no other bytes in memory, and can be transferred to a thread without a copy.
       this.#pieces.push(part.byteLength === part.buffer.byteLength ? part : new Uint8Array(part))
     } else if (this.#small.push(part) === SMALL_PIECES_MAX) this.#gather()
   }
 
-  /** In order; none where nothing came. */
+  /** In the order in which they came; empty when nothing came. */
   pieces(): readonly Uint8Array[] {
     this.#gather()
     return this.#pieces

@@ -18,7 +18,7 @@ import type { Page } from './page.ts'
 export interface Reports {
   /** `client`: whose turn it is, such as a key's id. */
   ask<K extends QuestionKind>(client: string, question: QuestionOf<K>): Promise<Findings[K] | Unread>
-  /** Answers what waits `unavailable` and lets go of the file. */
+  /** Answers waiting questions with `unavailable` and closes the file. */
   close(): Promise<void>
 }
 
@@ -55,7 +55,7 @@ export type QuestionOf<K extends QuestionKind> = Extract<Question, { kind: K }>
 export type Findings = AccountFindings &
   ConsoleFindings & {
     key: KeyAtRest | undefined
-    /** Undefined: `after` is no place of this key. */
+    /** Undefined: `after` is no cursor of this key. */
     receipts: ReceiptPage | undefined
     receipt: Receipt | undefined
     daily: DayPage

@@ -41,7 +41,7 @@ export function prepareDebitStatements(db: Database) {
   }
 }
 
-/** bun:sqlite takes all values as one array, too, which its type does not say of a statement: spread over a call, thirty of them are copied twice. */
+/** bun:sqlite's `run` also takes all values as one array, which its type does not say. Thirty values spread over the call would be copied twice. */
 type OfRow = Readonly<{ run(values: readonly Value[]): Changes }>
 
 export type DebitStatements = Readonly<ReturnType<typeof prepareDebitStatements>>

@@ -73,7 +73,7 @@ export class FileWatch {
     if (other !== path && (readWatermark(other)?.ledger ?? ledger) === ledger) writeWatermark(other, mark)
   }
 
-  /** A last look, so that the end of the connection touches no file of others: what is in doubt is left as it is, which the next start can read. */
+  /** A last look, so that the end of the connection touches no file of others: an indeterminate log is left as it is, which the next start can read. */
   close(): void {
     clearInterval(this.#timer)
     this.look()

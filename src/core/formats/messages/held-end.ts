@@ -9,7 +9,7 @@ import type { CostFields } from '../../native/shown-cost.ts'
 import { frameLines } from '../../sse/read-event.ts'
 import { costEdits, jsonSpan, objectAt } from './usage.ts'
 
-/** What follows the figures is a `message_stop`. An upstream that goes on with pings is held no longer, since it would be held in memory: the cost stands in a `message_delta` of ours. */
+/** Behind the figures comes a `message_stop`. The pings of an upstream that goes on instead would fill memory: beyond this they are sent, and the cost stands in a `message_delta` of ours. */
 const LENGTH_MAX = 64 * 1024
 
 export class HeldEnd {

@@ -121,7 +121,7 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     this.#end = frame.end
   }
 
-  /** Clients dispatch on the `event:` line: a missing one makes them deaf, a wrong one makes them fail. */
+  /** Clients dispatch on the `event:` line: without it they miss the event, with a wrong one they fail. */
   #nameEvent(type: string, { text, start, end }: Frame): void {
     const name = encode(type)
     if (name === EMPTY || LINE_END.test(name) || text.startsWith(`event: ${name}\n`, start)) return
