@@ -85,7 +85,7 @@ export class DebitMachine {
     return debits.length
   }
 
-  /** What the ledger's thread does behind so many settles, when nobody waits: the table that the pages of customers are read by. */
+  /** What the ledger's thread does behind so many settles, while no client waits: the table that the pages of customers are read by. */
   tidy(debits: number): void {
     for (let done = 0; done < debits; done += TIDIED_AT_ONCE) this.#machine.ledger.tidy()
   }

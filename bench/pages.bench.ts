@@ -32,7 +32,7 @@ function json<Document>({ binary, folder }: Installation, ...args: readonly stri
   return JSON.parse(stdout.toString()) as Document
 }
 
-/** The cookie of somebody who came in by an invitation to that account. */
+/** The cookie of a person who came in by an invitation to that account. */
 async function comeIn(installation: Installation, email: string, account: string): Promise<string> {
   const { link } = json<{ link: string }>(installation, 'people', 'invite', email, '--account', account, '--role', 'reader')
   const answer = await fetch(`http://localhost:${installation.port}/cabinet/auth/invite`, {

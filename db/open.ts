@@ -150,7 +150,7 @@ function inspect(db: Database, path: string, isReadOnly: boolean, { migrate, atA
 }
 
 /**
- * From the end of `move` on nobody writes the file any more: its balances would be spent twice. It can still be read. `to`: where its ledger is then. Where `move`
+ * From the end of `move` on no process writes the file any more: its balances would be spent twice. It can still be read. `to`: where its ledger is then. Where `move`
  * throws the file stays as it was.
  */
 export function markMoved<T>(path: string, to: string, move: () => T): T | DatabaseProblem {

@@ -19,7 +19,7 @@ const FOLDER = join(ROOT, 'dist/release')
 const NOTES = 'NOTES.md'
 const VERSION = packageFile.version
 const TAG = `v${VERSION}`
-/** Nobody gets it who asked for the latest one. */
+/** An install line that asks for the latest release does not get it. */
 const IS_EARLY = VERSION.includes('-')
 
 function main(): void {

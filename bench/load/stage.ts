@@ -33,7 +33,7 @@ export type Stage = Readonly<{
   another: (name: string) => Promise<Gateway | undefined>
   /** Tollgate, not started, with a key and a ledger of its own. */
   installation: (name: string) => Installation
-  /** The same with a ledger on Postgres, which several processes share; whoever asks for it verifies it while that runs. */
+  /** The same with a ledger on Postgres, which several processes share; the caller verifies it while Postgres runs. */
   sharedInstallation: (url: string, processes: number) => Installation
   /** Why a peer is missing. */
   notes: readonly string[]

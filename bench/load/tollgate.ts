@@ -93,7 +93,7 @@ export async function startTollgate(name: string, installation: Installation): P
     return Promise.resolve()
   }
   const target = { host: '127.0.0.1', port, path: '/v1/chat/completions', headers: { authorization: `Bearer ${key}` } }
-  // Where it lies is nobody's business in a file that is kept.
+  // Without the folder: results are kept in the repository.
   const what = `the compiled binary, ${basename(binary)}`
   return { name, what, target, pids: () => withChildren(pid), translates: true, isSlow: false, audit, stop }
 }

@@ -64,7 +64,7 @@ function writeNext(connection: Connection, plan: Plan): void {
   write(connection, isLast ? text + STREAM_END : text)
 }
 
-/** Nobody looks at the time of these events, so that they are made once. */
+/** The time in these events is not read, so they are made once. */
 const bursts = new Map<number, string>()
 function burstOf(perWrite: number): string {
   const made = bursts.get(perWrite) ?? deltas(perWrite)

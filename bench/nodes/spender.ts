@@ -11,7 +11,7 @@ import { createKey, holdRequest, settlement } from '../../test/support/ledger.ts
 import { HOLD, UPSTREAM, USED } from '../debits.ts'
 import { quantile } from '../statistics.ts'
 
-/** `accounts` is how many there are to be, made by whoever opens the ledger first; each has one key. */
+/** `accounts` is how many there are to be, made by the process that opens the ledger first; each has one key. */
 export type Opening = Readonly<{ kind: 'open'; place: Place; accounts: number; makesAccounts: boolean }>
 
 export type SpendJob = Readonly<{

@@ -1,4 +1,4 @@
-/** Generates a receipt as readers get it: with the names that stand for its numbers, and what nobody but the chain reads left out. */
+/** Generates a receipt as readers get it: with the names that stand for its numbers, without what the chain alone reads. */
 
 import { type Column, camel, nameOf } from './column.ts'
 import { docOf, typeOf } from './write-given.ts'

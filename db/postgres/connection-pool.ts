@@ -21,7 +21,7 @@ export class ConnectionPool {
   #count = 0
   readonly #waiting: ((connection: Promise<ReservedSQL>) => void)[] = []
 
-  /** `sql` has room for `max`, and nobody else uses it. */
+  /** `sql` has room for `max`, and has no other user. */
   constructor(sql: Pick<SQL, 'reserve'>, max: number, settings: Settings) {
     this.#sql = sql
     this.#max = max

@@ -82,7 +82,7 @@ export class Acknowledged {
     }
   }
 
-  /** Undefined: nobody told it. */
+  /** Undefined: it was not told. */
   keyId(number: number): string | undefined {
     return this.#keyIds.get(number)
   }

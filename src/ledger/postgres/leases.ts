@@ -25,7 +25,7 @@ type Row = Readonly<{
 
 const MOVE = 'SELECT * FROM move_leases(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)'
 
-/** In their order; undefined where the account is not there, as after a failover. Throws what Postgres says; then nothing was moved, or all of it where nobody answered. */
+/** In their order; undefined where the account is not there, as after a failover. Throws what Postgres says; then nothing was moved, or all of it where no answer came. */
 export function moveLeases(
   db: Connection,
   { lane, boot, epoch }: Pick<NodeIdentity, 'lane' | 'boot' | 'epoch'>,
