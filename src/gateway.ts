@@ -22,6 +22,7 @@ import { membersOf } from './members.ts'
 import { Alarms } from './observe/alarms.ts'
 import { type LogOptions, makeLog } from './observe/log.ts'
 import { type Metrics, makeMetrics } from './observe/metrics.ts'
+import { poolEvents } from './observe/pool-events.ts'
 import type { StripeAddress } from './payments/stripe-api.ts'
 import type { People } from './people/people.ts'
 import { type GatewayState, monotonicMs, realWorld } from './real-world.ts'
@@ -29,6 +30,7 @@ import type { BodyMemory } from './relay/body-memory.ts'
 import type { Timings } from './relay/timings.ts'
 import { drivenTimerWheel } from './timer-wheel-driver.ts'
 import { UpstreamPool } from './upstream/pool.ts'
+import type { PoolEvents } from './upstream/pool-options.ts'
 import { siteOfGateway } from './web/site-of-gateway.ts'
 import type { World } from './world.ts'
 
@@ -98,7 +100,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const ledger = options.wrapLedger?.(opened.ledger) ?? opened.ledger
   const wheel = drivenTimerWheel()
   const reports = new Reads({ place: { ...config.ledger, path }, startThread, onFault, ...(shared && { whileHeard: shared.whileHeard }) })
-  const pool = poolOf(wheel, metrics)
+  const pool = poolOf(wheel, poolEvents(metrics, log, monotonicMs))
   pool.configure(state.members)
   const world = realWorld(state, shared, { ledger, reports, log, metrics, wheel, upstreams: pool })
   noteFound(log, opened)
@@ -184,5 +186,5 @@ const alarmsTo = (alarms: Alarms, metrics: Metrics): Pick<LogOptions, 'onAlarm' 
   onRequestAlarm: ({ upstream, cause, model }) => alarms.add('upstream', { upstream, cause, model }),
 })
 
-const poolOf = (wheel: TimerWheel, metrics: Metrics): UpstreamPool =>
-  new UpstreamPool({ wheel, now: Date.now, monotonicMs, random: Math.random, events: metrics.pool })
+const poolOf = (wheel: TimerWheel, events: PoolEvents): UpstreamPool =>
+  new UpstreamPool({ wheel, now: Date.now, monotonicMs, random: Math.random, events })

@@ -1,6 +1,7 @@
 /** The upstreams of a configuration, each behind its transport, as members of the pool. Rules: operator.md "Configuration". */
 
 import type { Config, UpstreamConfig } from './config/config.ts'
+import { NATIVE_VERSION } from './core/native/versions.ts'
 import { makeSimulator } from './simulator/simulator.ts'
 import { doorOf } from './upstream/doors/doors.ts'
 import { nativeDoor } from './upstream/doors/native.ts'
@@ -18,16 +19,16 @@ type Running = Readonly<{ config: Config; members: readonly MemberConfig[] }>
 export function membersOf(config: Config, running?: Running): readonly MemberConfig[] {
   if (config.upstreams.length === 0) return running?.config.upstreams.length === 0 ? running.members : [embedded()]
   return config.upstreams.map((upstream) => {
-    const { name, priority, weight, maxConcurrent } = upstream
+    const { name, priority, weight, maxConcurrent, countTokens, echo } = upstream
     const old = running?.config.upstreams.find((one) => one.name === name)
     const kept =
       old !== undefined && isSameSite(old, upstream) ? running?.members.find((member) => member.name === name)?.upstream : undefined
-    return { name, priority, weight, maxConcurrent, upstream: kept ?? transportOf(upstream) }
+    return { name, priority, weight, maxConcurrent, countTokens, echo, upstream: kept ?? upstreamOf(upstream) }
   })
 }
 
 const isSameSite = (a: UpstreamConfig, b: UpstreamConfig): boolean => Bun.deepEquals(siteOf(a), siteOf(b))
-const siteOf = ({ weight: _w, priority: _p, maxConcurrent: _m, ...site }: UpstreamConfig) => site
+const siteOf = ({ weight: _w, priority: _p, maxConcurrent: _m, countTokens: _c, echo: _e, ...site }: UpstreamConfig) => site
 
 function embedded(): MemberConfig {
   const simulator = makeSimulator({})
@@ -40,6 +41,25 @@ function embedded(): MemberConfig {
     fetch,
   })
   return { name: 'simulator', priority: 0, weight: 1, maxConcurrent: Number.POSITIVE_INFINITY, upstream }
+}
+
+/** What stands before the transport is the same on every turn of a conversation. */
+function upstreamOf(upstream: UpstreamConfig): Upstream {
+  const transport = transportOf(upstream)
+  const { forwardsVersions, forwardsBetas } = upstream
+  if (forwardsVersions && forwardsBetas) return transport
+  return {
+    call: (request, stop, events) =>
+      transport.call(
+        {
+          ...request,
+          version: forwardsVersions ? request.version : NATIVE_VERSION,
+          betas: forwardsBetas ? request.betas : '',
+        },
+        stop,
+        events,
+      ),
+  }
 }
 
 function transportOf(upstream: UpstreamConfig): Upstream {

@@ -4,7 +4,8 @@ import { type Static, Type } from '@sinclair/typebox'
 import { REJECTIONS } from '../core/catalog.ts'
 import { KINDS } from '../core/door.ts'
 import { DIALECTS } from '../core/native/event.ts'
-import { AUTHS, ERROR_TEXTS, TRANSPORTS } from './config.ts'
+import { ECHOES } from '../core/native/model-echo.ts'
+import { AUTHS, COUNT_TOKENS, ERROR_TEXTS, TRANSPORTS, YES_OR_NO } from './config.ts'
 import { CLOSED, COUNT_MAX, milliseconds, name, positive, text, usd, variable } from './schema-values.ts'
 
 const BYTES_PER_TOKEN_MAX = 100
@@ -46,6 +47,10 @@ export const UPSTREAM = Type.Object(
     proxy_env: Type.Optional(variable("the proxy's address")),
     dialect: Type.Optional(oneOf(DIALECTS)),
     error_text: Type.Optional(oneOf(ERROR_TEXTS)),
+    count_tokens: Type.Optional(oneOf(COUNT_TOKENS)),
+    echo: Type.Optional(oneOf(ECHOES)),
+    versions: Type.Optional(oneOf(YES_OR_NO)),
+    betas: Type.Optional(oneOf(YES_OR_NO)),
   },
   { ...CLOSED, description: 'a table, written [[upstreams]]' },
 )

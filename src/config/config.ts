@@ -5,6 +5,7 @@ import type { DoorSettings } from '../core/door.ts'
 import type { Limits } from '../core/limits.ts'
 import type { Picos } from '../core/money.ts'
 import type { Dialect } from '../core/native/event.ts'
+import type { Echo } from '../core/native/model-echo.ts'
 import type { ConfigProblem } from './problems.ts'
 
 export type Config = Readonly<{
@@ -101,6 +102,11 @@ export type UpstreamConfig = Readonly<{
   dialect: Dialect
   /** `error_text = "own"`: what it says of a mistake reaches customers in our words. */
   hidesErrorText: boolean
+  countTokens: CountTokens
+  echo: Echo
+  /** Whether a client's version and betas are forwarded to it. */
+  forwardsVersions: boolean
+  forwardsBetas: boolean
   /** The proxy's address, from the variable that the file names, for `fetch`; undefined: no proxy. */
   proxyUrl: string | undefined
 }>
@@ -111,6 +117,12 @@ export const SIGN_UPS = ['closed', 'open'] as const
 
 /** Whose words customers get about a mistake that an upstream finds in a request. */
 export const ERROR_TEXTS = ['upstream', 'own'] as const
+
+/** Whether an upstream counts the tokens of a request, or we estimate them in its stead. */
+type CountTokens = (typeof COUNT_TOKENS)[number]
+export const COUNT_TOKENS = ['yes', 'no', 'estimate'] as const
+
+export const YES_OR_NO = ['yes', 'no'] as const
 
 /** How an upstream is told our key: as the vendor reads it, or as `Authorization: Bearer`. */
 type Auth = (typeof AUTHS)[number]

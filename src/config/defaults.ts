@@ -24,6 +24,8 @@ export const UPSTREAM_DEFAULTS = {
   maxConcurrent: 10_000,
   connectTimeoutMs: 10_000,
   transport: 'socket',
+  countTokens: 'yes',
+  echo: 'alarm',
 } as const
 
 /** A model with its name and date in the list of models; a configured model with the same id is listed with the same ones. */

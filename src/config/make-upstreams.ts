@@ -42,6 +42,10 @@ export function makeUpstreams(
       transport,
       hidesErrorText: entry.error_text === 'own',
       dialect: entry.dialect ?? (URL.parse(baseUrl)?.hostname === VENDOR_HOST ? 'vendor' : 'strict'),
+      countTokens: entry.count_tokens ?? UPSTREAM_DEFAULTS.countTokens,
+      echo: entry.echo ?? UPSTREAM_DEFAULTS.echo,
+      forwardsVersions: entry.versions !== 'no',
+      forwardsBetas: entry.betas !== 'no',
       proxyUrl: env === undefined || entry.proxy_env === undefined ? undefined : proxyUrlOf(env, entry.proxy_env, path, problems),
     }
   })

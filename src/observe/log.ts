@@ -4,8 +4,8 @@
  */
 
 import { type Picos, toExactUsdText } from '../core/money.ts'
-import { DisbelievedUsage } from './disbelieved-usage.ts'
 import { isKeylessRefusal, KeylessRefusals } from './keyless-refusals.ts'
+import { MinutelyNotices } from './minutely-notices.ts'
 import type { RequestLine } from './request-line.ts'
 
 export interface Log {
@@ -42,14 +42,14 @@ export function makeLog({ write, node, onAlarm, onRequestAlarm, now = () => perf
   const tell = (line: RequestLine): void => write(textOf(levelOf(line), fieldsOf(line)))
   const keyless = new KeylessRefusals(tell, now)
   const notice: Log['notice'] = (text, fields) => write(textOf('info', { notice: text, ...fields }))
-  const disbelieved = new DisbelievedUsage(
+  const disbelieved = new MinutelyNotices(
     (upstream, count) => notice('an upstream reports a usage that cannot be true: it is estimated', { upstream, count }),
     now,
   )
   return {
     request(line) {
       if (line.isAlarm === true) onRequestAlarm?.(line)
-      if (line.disbelieved !== undefined) disbelieved.add(line.disbelieved)
+      if (line.disbelieved !== undefined) disbelieved.add(line.disbelieved, undefined)
       if (isKeylessRefusal(line)) keyless.add(line)
       else tell(line)
     },

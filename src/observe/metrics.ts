@@ -65,6 +65,10 @@ type PoolMetrics = Readonly<{
   placed(affinity: 'new' | 'kept' | 'moved'): void
   /** A breaker opened or closed. */
   changed(upstream: string, model: string, state: 'closed' | 'open' | 'half-open'): void
+  /** An answer named another model than was asked for. */
+  otherModel(upstream: string): void
+  /** A door counted an answer otherwise than the answer's own usage. `counter`: a constant of the code. */
+  countDiffers(upstream: string, counter: string): void
 }>
 
 const FIRST_BYTE_BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 360]
@@ -110,6 +114,8 @@ export function makeMetrics(): Metrics {
         if (how === 'retried') pulse.retried()
       },
       placed: (affinity) => seen.affinity.add([affinity]),
+      otherModel: (upstream) => seen.otherModels.add([upstream]),
+      countDiffers: (upstream, counter) => seen.countDifferences.add([upstream, counter]),
       changed: (upstream, model, state) => seen.breakers.set([upstream, model], BREAKER_VALUES[state]),
     },
     paymentEvent: (type, result) => seen.payments.add([type, result]),
@@ -141,6 +147,12 @@ function instruments() {
     affinity: counter('tollgate_affinity_total', 'Conversations by whether the upstream that answered had them in its cache.', ['how']),
     cacheLost: counter('tollgate_cache_lost_usd_total', 'Cache writes of conversations that another upstream had in its cache.', ['model']),
     breakers: new Sums('gauge', 'tollgate_upstream_breaker', '0 closed, 1 open. Half-open counts as open.', ['upstream', 'model']),
+    otherModels: counter('tollgate_upstream_other_model_total', 'Answers that name another model than was asked for.', ['upstream']),
+    countDifferences: counter(
+      'tollgate_upstream_count_differences_total',
+      'Answers that the upstream counted otherwise than their own usage does, by the first counter that differs.',
+      ['upstream', 'counter'],
+    ),
     payments: counter('tollgate_payment_events_total', 'Events of Stripe, by what became of them.', ['type', 'result']),
     alarms: counter('tollgate_alarms_total', 'Findings that an operator must act on.', ['what']),
     deliveries: counter('tollgate_alert_deliveries_total', 'Tries to deliver an alert, by what came of them.', ['channel', 'result']),

@@ -4,7 +4,7 @@ import type { Model } from '../core/catalog.ts'
 import { readMessage, usageOfUnusable } from '../core/native/message.ts'
 import { streamOfMessage } from '../core/native/stream-of-message.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
-import type { Usage } from '../core/usage.ts'
+import { billedUsage, type Usage } from '../core/usage.ts'
 import { withFirstEvent } from '../upstream/first-event.ts'
 import type { Take } from '../upstream/pool-request.ts'
 import { PushedBody } from '../upstream/pushed-body.ts'
@@ -93,6 +93,9 @@ export async function readStream(reply: Reply, model: Model, deadline: CallStop,
   const bytes = parts.joined()
   const message = readMessage(bytes)
   if (message === undefined) return unusable(reply, usageOfUnusable(bytes), deadline)
+  const { observation } = message
+  const other = reply.judgeModel?.(observation.model, billedUsage(observation.reported))
+  if (other !== undefined) return other
   return { ...reply, isEventStream: true, body: PushedBody.of(streamOfMessage(message)) }
 }
 

@@ -29,14 +29,13 @@ export async function countTokens(
   connection.keepOpen()
   try {
     const counted = await count(parts, request, identified, exchange)
-    if (counted instanceof Uint8Array) {
-      exchange.end({ status: 200, ...ownerOf(identified, connection.client) })
-      const headers = { 'content-type': 'application/json', ...exchange.headers(connection.origin) }
-      return new Response(counted as Uint8Array<ArrayBuffer>, { headers })
-    }
     if (counted === 'left') {
       exchange.end({ status: 200, outcome: 'leaver', ...ownerOf(identified, connection.client) })
       return new Response(null)
+    }
+    if (counted instanceof Uint8Array || 'estimate' in counted) {
+      exchange.end({ status: 200, ...ownerOf(identified, connection.client) })
+      return countResponse(counted, exchange.headers(connection.origin))
     }
     const refusal = counted instanceof Refusal ? counted : counted.refusal
     const fault = counted instanceof Refusal ? {} : { upstream: counted.upstream, cause: counted.cause, isAlarm: counted.isAlarm }
@@ -48,8 +47,17 @@ export async function countTokens(
   }
 }
 
-/** The upstream's bytes, a refusal of ours, or the upstream's fault; `left`: the client is gone. */
-type Counted = Uint8Array | Refusal | Fault | 'left'
+/** The header tells an estimate of ours from an upstream's count. */
+function countResponse(counted: Uint8Array | Estimate, headers: Record<string, string>): Response {
+  const all = { 'content-type': 'application/json', ...headers }
+  if (counted instanceof Uint8Array) return new Response(counted as Uint8Array<ArrayBuffer>, { headers: all })
+  return Response.json({ input_tokens: counted.estimate }, { headers: { ...all, 'x-tokens-estimated': 'true' } })
+}
+
+type Estimate = Readonly<{ estimate: number }>
+
+/** The upstream's bytes, our estimate, a refusal of ours, or the upstream's fault; `left`: the client is gone. */
+type Counted = Uint8Array | Estimate | Refusal | Fault | 'left'
 
 async function count(parts: RelayParts, request: Request, key: KeyRecord | Refusal, exchange: Exchange): Promise<Counted> {
   const { world, keyLimits, bodies } = parts
@@ -81,7 +89,7 @@ async function forward(reading: Reading, exchange: Exchange): Promise<Counted> {
   if (request.signal.aborted) leave()
   try {
     const query = nativeQueryOf(request.url)
-    const { model, body: native, version, betas, routing } = call
+    const { model, body: native, version, betas, routing, bounds } = call
     const asked = {
       path: ROUTE,
       query,
@@ -94,6 +102,7 @@ async function forward(reading: Reading, exchange: Exchange): Promise<Counted> {
     } as const
     const counted = await world.upstreams.call(asked, { stop: deadline, take: readCount, log: exchange.calls })
     if (deadline.reason === 'leaver') return 'left'
+    if (!(counted instanceof Uint8Array) && counted.mayEstimate === true) return { estimate: Math.max(1, bounds.inputEstimate) }
     return counted instanceof Uint8Array || deadline.reason !== 'deadline' ? counted : new Refusal('timedOut')
   } finally {
     request.signal.removeEventListener('abort', leave)

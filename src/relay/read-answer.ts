@@ -9,6 +9,7 @@ import type { Observation } from '../core/native/observation.ts'
 import { isLight } from '../core/reading-cost.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Finished } from '../core/transcoder.ts'
+import { billedUsage } from '../core/usage.ts'
 import type { Parts } from '../upstream/read-chunks.ts'
 import { type Fault, isFault, type Reply } from '../upstream/upstream.ts'
 import { type Admitted, stampOf } from './admitted.ts'
@@ -28,6 +29,13 @@ export type WholeAnswer = Readonly<{
 const JOINED_BYTES_MAX = 256 * 1024
 
 export async function readAnswer<Echo>(admitted: Admitted<Echo>, reply: Reply, deadline: CallStop): Promise<WholeAnswer | Fault> {
+  const answer = await readWhole(admitted, reply, deadline)
+  if (isFault(answer)) return answer
+  const { model, reported } = answer.observation
+  return reply.judgeModel?.(model, billedUsage(reported)) ?? answer
+}
+
+async function readWhole<Echo>(admitted: Admitted<Echo>, reply: Reply, deadline: CallStop): Promise<WholeAnswer | Fault> {
   const parts = await readReply(reply, deadline, admitted.lease)
   if (isFault(parts)) return parts
   if (parts.length > JOINED_BYTES_MAX) return answerBeside(admitted, reply, parts, deadline)

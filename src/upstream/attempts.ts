@@ -1,13 +1,15 @@
 /** One call of one upstream: what becomes of its answer, and what the pool learns of the upstream. Rules: pool.md "Failover", "Breaker", "Affinity". */
 
+import { isSameModel } from '../core/native/model-echo.ts'
 import type { Trouble } from './breaker.ts'
 import type { Affinity, Conversations } from './conversations.ts'
+import { otherModelFault } from './fault.ts'
 import { FirstEventLimit } from './first-event-limit.ts'
 import type { Endpoint, Member } from './member.ts'
 import { forModel } from './native-request.ts'
 import type { PoolOptions } from './pool-options.ts'
 import type { CallOptions, PoolRequest } from './pool-request.ts'
-import { type Fault, isFault, type Stop } from './upstream.ts'
+import { type CallEvents, type Fault, isFault, type Reply, type Stop } from './upstream.ts'
 
 export class Attempts {
   readonly #options: PoolOptions
@@ -35,18 +37,18 @@ export class Attempts {
     const asked = forModel(request, model.id)
     const onOver = leaving(member, request.accountId)
     // What may still be answered elsewhere is no error yet.
-    const reply = await member.config.upstream.call(
-      asked,
-      limit ?? stop,
-      onErrorHead === undefined || !isLast ? { onOver } : { onErrorHead, onOver },
-    )
+    const reply = await member.config.upstream.call(asked, limit ?? stop, {
+      ...(onErrorHead === undefined || !isLast ? {} : { onErrorHead }),
+      onOver,
+      onCountDiffers: countDiffering(member.name, events),
+    })
     if (reply.isSecondTry === true) {
       events.called(member.name, 'stale')
       log.failed({ ...begun, status: null, cause: 'stale', durationMs: monotonicMs() - startedMs, wasSent: true })
       log.began(begun)
     }
     if (reply.kind === 'reply') log.replied(reply.requestId)
-    const judged = reply.kind === 'fault' ? reply : await take(reply, asked.model)
+    const judged = reply.kind === 'fault' ? reply : await take({ ...reply, ...judging(endpoint, events) }, asked.model)
     const taken = limit?.ended(judged, member.name) ?? judged
     const tookMs = monotonicMs() - startedMs
     if (model.trial?.by === stop) model.trial = undefined
@@ -125,6 +127,25 @@ export class Attempts {
   }
 }
 
+/** Apart, as `leaving` is. */
+const countDiffering =
+  (upstream: string, events: PoolOptions['events']): NonNullable<CallEvents['onCountDiffers']> =>
+  (difference) =>
+    events.countDiffers(upstream, difference)
+
+function judging({ member, model: { id } }: Endpoint, events: PoolOptions['events']): Pick<Reply, 'judgeModel'> {
+  const { name, echo = 'any' } = member.config
+  if (echo === 'any') return NO_JUDGE
+  const judgeModel: Reply['judgeModel'] = (named, usage) => {
+    if (isSameModel(id, named)) return undefined
+    events.otherModel(name, id, String(named))
+    return echo === 'fail' ? otherModelFault(name, usage) : undefined
+  }
+  return { judgeModel }
+}
+
+const NO_JUDGE = {}
+
 const leaving =
   ({ turns }: Member, accountId: string) =>
   (): void =>
@@ -135,4 +156,4 @@ export const wasSent = ({ status, trouble, cause }: Fault): boolean =>
   status !== undefined || trouble?.kind === 'broken' || cause === 'aborted'
 
 /** A count of tokens is free, and not every upstream offers it: its result says nothing about answers. */
-const isCount = ({ path }: PoolRequest): boolean => path === '/v1/messages/count_tokens'
+export const isCount = ({ path }: PoolRequest): boolean => path === '/v1/messages/count_tokens'

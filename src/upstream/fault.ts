@@ -5,6 +5,7 @@ import { namesOurAccount, refusalOfErrorEvent, refusalOfInvalidRequest, rowOfSta
 import { inOwnWords } from '../core/native/own-words.ts'
 import type { NamedModel } from '../core/native/scrubbed-text.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
+import type { Usage } from '../core/usage.ts'
 import type { Trouble } from './breaker.ts'
 import type { Fault, Reply, UpstreamRequest } from './upstream.ts'
 
@@ -34,6 +35,18 @@ export const unprovenFault = (upstream: string, cause: string): Fault => ({
   isAlarm: true,
   trouble: { kind: 'account' },
 })
+
+/** It answered with a model that was not asked for, and would be paid by another price. */
+export const otherModelFault = (upstream: string, usage: Usage | undefined): Fault => ({
+  ...fault(upstream, 'upstreamAccount', 'other model'),
+  isAlarm: true,
+  status: 200,
+  trouble: { kind: 'broken' },
+  ...(usage === undefined ? {} : { usage }),
+})
+
+/** No upstream of the model counts tokens. */
+export const uncountedFault = (upstream: string): Fault => fault(upstream, 'notFound', 'no count_tokens')
 
 /** No upstream may be called, for so many seconds as far as we know. */
 export const busyFault = (upstream: string, cause: string, seconds?: number): Fault => fault(upstream, 'upstreamBusy', cause, seconds)

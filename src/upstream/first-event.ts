@@ -3,6 +3,7 @@
  * pool.md "Failover"; native.md "Stream", "Frames".
  */
 
+import { isObject } from '../core/json.ts'
 import { readNativeError } from '../core/native/error.ts'
 import { readNativeEvent } from '../core/native/event.ts'
 import type { NamedModel } from '../core/native/scrubbed-text.ts'
@@ -109,7 +110,15 @@ class FirstEvent implements Body, BodySink {
     if (event === undefined || (event !== 'malformed' && event.type === 'ping')) return
     if (event === 'malformed') this.#refuse(answerFault(this.#reply.upstream, 'malformed'))
     else if (event.type === 'error') this.#refuse(errorEventFault(this.#reply, readNativeError(event.body), this.#model))
-    else this.#accept()
+    else {
+      const fault = event.type === 'message_start' ? this.#otherModel(event.body['message']) : undefined
+      if (fault === undefined) this.#accept()
+      else this.#refuse(fault)
+    }
+  }
+
+  #otherModel(message: unknown): Fault | undefined {
+    return isObject(message) ? this.#reply.judgeModel?.(message['model']) : undefined
   }
 
   #accept(): void {

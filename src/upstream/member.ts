@@ -1,5 +1,6 @@
 /** One upstream in the pool with its state: its slots, and for each model its breaker and its pace. Rules: pool.md "Breaker", "Overload". */
 
+import type { Echo } from '../core/native/model-echo.ts'
 import { Breaker, type BreakerState } from './breaker.ts'
 import { BusyAccounts } from './busy-accounts.ts'
 import type { Candidate } from './choice.ts'
@@ -7,7 +8,17 @@ import { FairSlots } from './fair-slots.ts'
 import { Pace } from './pace.ts'
 import type { Stop, Upstream } from './upstream.ts'
 
-export type MemberConfig = Readonly<{ name: string; priority: number; weight: number; maxConcurrent: number; upstream: Upstream }>
+export type MemberConfig = Readonly<{
+  name: string
+  priority: number
+  weight: number
+  maxConcurrent: number
+  /** Whether it counts tokens, or is answered for by an estimate; default 'yes'. */
+  countTokens?: 'yes' | 'no' | 'estimate'
+  /** What follows where its answers name another model; default 'any': nothing. */
+  echo?: Echo
+  upstream: Upstream
+}>
 
 /** By whom, why and since when (Unix milliseconds) an upstream takes no calls. */
 export type TakenOut = Readonly<{ by: string; reason: string; at: number }>

@@ -44,7 +44,7 @@ export function replyOf(answerer: Answerer, asked: NativeCall, answer: NativeAns
   const { status, body } = answer
   if (status !== 200) return errorOf(answerer, asked, answer)
   const contentType = answer.contentType?.toLowerCase() ?? ''
-  const reading = door.reading?.(asked.request, contentType)
+  const reading = door.reading?.(asked.request, contentType, asked.events)
   if (reading !== undefined && body !== undefined) {
     const { isEventStream, decoder } = reading
     return { kind: 'reply', upstream, isEventStream, dialect, hidesErrorText, body: new DecodedBody(body, decoder), ...nameOf(answer) }

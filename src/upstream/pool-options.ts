@@ -1,11 +1,12 @@
 /** What the pool is made of: clocks, randomness, and its events for the metrics. Rules: operator.md "Metrics". */
 
+import type { CountDifference } from '../core/aws-event-stream/invocation-metrics.ts'
 import type { TimerWheel } from '../core/timer-wheel.ts'
 import type { BreakerState } from './breaker.ts'
 import type { Affinity } from './conversations.ts'
 
 /** For the metrics. */
-type PoolEvents = Readonly<{
+export type PoolEvents = Readonly<{
   /** A call ended, or its answer began: 'answered', or the fault's cause. */
   called(upstream: string, result: string): void
   /** A request was sent on to another upstream; 'budget spent' where that was not allowed. */
@@ -14,6 +15,10 @@ type PoolEvents = Readonly<{
   placed(affinity: Affinity): void
   /** A breaker has changed. */
   changed(upstream: string, model: string, state: BreakerState): void
+  /** An answer names another model than was asked for. */
+  otherModel(upstream: string, asked: string, named: string): void
+  /** The upstream's door counted an answer otherwise than the answer's own usage does. */
+  countDiffers(upstream: string, difference: CountDifference): void
 }>
 
 export type PoolOptions = Readonly<{

@@ -4,11 +4,11 @@
  */
 
 import type { Model } from '../core/catalog.ts'
-import { Attempts, wasSent } from './attempts.ts'
+import { Attempts, isCount, wasSent } from './attempts.ts'
 import { RetryBudgets } from './budget.ts'
 import { Conversations } from './conversations.ts'
 import { Entrance } from './entrance.ts'
-import { busyFault, connectionFault } from './fault.ts'
+import { busyFault, connectionFault, uncountedFault } from './fault.ts'
 import { Endpoint, Member, type MemberConfig, type TakenOut, type UpstreamReport } from './member.ts'
 import type { PoolOptions } from './pool-options.ts'
 import type { CallOptions, PoolRequest } from './pool-request.ts'
@@ -67,10 +67,25 @@ export class UpstreamPool {
   }
 
   /** Resolves with what `take` made of the answer; with a fault where no upstream gave one. Never rejects by what an upstream does. */
-  async call<T extends object>(request: PoolRequest, options: CallOptions<T>): Promise<T | Fault> {
+  call<T extends object>(request: PoolRequest, options: CallOptions<T>): Promise<T | Fault> {
     this.#budgets.earn(request.accountId, this.#options.monotonicMs())
+    const known = this.#endpoints(request.model)
+    if (isCount(request) && known.length > 0) return this.#count(request, options, known)
+    return this.#ask(request, options, known)
+  }
+
+  /** Only those that count are asked. Where they do not answer, an estimate may stand in for an upstream for which the configuration says so. */
+  async #count<T extends object>(request: PoolRequest, options: CallOptions<T>, known: readonly Endpoint[]): Promise<T | Fault> {
+    const counting = known.filter(({ member }) => (member.config.countTokens ?? 'yes') === 'yes')
+    const [first] = known
+    const made = counting.length > 0 ? await this.#ask(request, options, counting) : uncountedFault(first?.name ?? 'none')
+    const isAnswered =
+      !isFault(made) || (made.trouble === undefined && made.refusal.name !== 'notFound' && made.refusal.name !== 'upstreamBusy')
+    return isAnswered || !known.some(({ member }) => member.config.countTokens === 'estimate') ? made : { ...made, mayEstimate: true }
+  }
+
+  async #ask<T extends object>(request: PoolRequest, options: CallOptions<T>, all: readonly Endpoint[]): Promise<T | Fault> {
     const { stop } = options
-    const all = this.#endpoints(request.model)
     const tried: Member[] = []
     for (;;) {
       const entered = this.#entrance.enter(request, all, tried, stop)

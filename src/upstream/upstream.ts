@@ -1,5 +1,6 @@
 /** The upstream's port: one native call. The relay sees an answer or a fault, never a network. Rules: faults.md "Upstream calls". */
 
+import type { CountDifference } from '../core/aws-event-stream/invocation-metrics.ts'
 import type { Model } from '../core/catalog.ts'
 import type { Dialect } from '../core/native/event.ts'
 import type { Refusal } from '../core/refusal.ts'
@@ -18,6 +19,8 @@ export type CallEvents = Readonly<{
   onErrorHead?: () => void
   /** Called once: the upstream has nothing more to do for the call, body included. */
   onOver?: () => void
+  /** Called where the door counted an answer otherwise than the answer's own usage does. */
+  onCountDiffers?: (difference: CountDifference) => void
 }>
 
 /** Says that a call is not wanted any more. Who waits on its behalf takes the one place of `listener` and leaves it when it has done waiting. */
@@ -80,6 +83,8 @@ export type Reply = Readonly<{
   hidesErrorText?: boolean
   /** The upstream's own id of the request, where it gave one. */
   requestId?: string
+  /** Judges the model that the answer names: a fault where such an answer must not be handed on. Absent: any is right. `usage`: what the answer cost, where it is known. */
+  judgeModel?: (named: unknown, usage?: Usage) => Fault | undefined
   /** Must be taken or cancelled. */
   body: Body
   /** The call was sent once before, on a connection that turned out to be dead; it is unknown whether it had arrived there. */
@@ -99,6 +104,8 @@ export type Fault = Readonly<{
   trouble?: Trouble
   /** The status of the upstream's answer; absent where none came. */
   status?: number
+  /** Of a token count: an upstream of the model may be answered for by an estimate of ours. */
+  mayEstimate?: true
   requestId?: string
   /** The usage of an answer that cannot be handed on, as the upstream told it. */
   usage?: Usage

@@ -159,6 +159,10 @@ max_concurrent = 10
 connect_timeout_ms = 11
 transport = "fetch"
 dialect = "vendor"
+count_tokens = "estimate"
+echo = "fail"
+versions = "no"
+betas = "no"
 proxy_env = "PROXY_URL"
 ${UPSTREAM.replace('main', 'spare')}
 [[models]]
@@ -211,6 +215,10 @@ models = ["sl*"]
       auth: 'bearer',
       headers: { 'x-team': 'search', 'user-agent': 'tollgate of acme' },
       hidesErrorText: true,
+      countTokens: 'estimate',
+      echo: 'fail',
+      forwardsVersions: false,
+      forwardsBetas: false,
       weight: 2,
       priority: 1,
       maxConcurrent: 10,
@@ -227,6 +235,10 @@ models = ["sl*"]
       auth: 'x-api-key',
       headers: {},
       hidesErrorText: false,
+      countTokens: 'yes',
+      echo: 'alarm',
+      forwardsVersions: true,
+      forwardsBetas: true,
       weight: 1,
       priority: 0,
       maxConcurrent: 10_000,
@@ -352,6 +364,10 @@ test('every mistake is named with its path, what was expected and what was found
     [UPSTREAM.replace('https://', 'https://me:hunter2@'), /^upstreams\[0\]\.base_url: expected no user and no password/],
     [UPSTREAM.replace('.com', '.com?key=hunter2'), /^upstreams\[0\]\.base_url: expected an address without "\?" and "#"$/],
     [`${UPSTREAM}api_key = "hunter2"`, /^upstreams\[0\]\.api_key: unknown name/],
+    [`${UPSTREAM}count_tokens = true`, /^upstreams\[0\]\.count_tokens: expected one of yes, no, estimate, found true$/],
+    [`${UPSTREAM}echo = "warn"`, /^upstreams\[0\]\.echo: expected one of any, alarm, fail, found "warn"$/],
+    [`${UPSTREAM}versions = "some"`, /^upstreams\[0\]\.versions: expected one of yes, no, found "some"$/],
+    [`${UPSTREAM}betas = false`, /^upstreams\[0\]\.betas: expected one of yes, no, found false$/],
     [`${UPSTREAM}dialect = "openai"`, /^upstreams\[0\]\.dialect: expected one of vendor, strict, found "openai"$/],
     [`${UPSTREAM}transport = "http2"`, /^upstreams\[0\]\.transport: expected one of socket, fetch, found "http2"$/],
     [`${UPSTREAM}auth = "basic"`, /^upstreams\[0\]\.auth: expected one of x-api-key, bearer, found "basic"$/],

@@ -158,3 +158,56 @@ test('it is validated as messages are, without `max_tokens`', async () => {
     expect(await count(body)).toMatchObject({ status: 400, json: errorOf('invalid_request_error', message) })
   expect(upstream.requests.length).toBe(before)
 })
+
+test('an upstream that counts no tokens is not asked for them: the next one that does is', async () => {
+  const other = await startFakeUpstream({ answer: () => nativeMessage({ input_tokens: 43 }) })
+  for (const countTokens of ['no', 'estimate'] as const) {
+    const two = await startTestGateway({ upstreams: [upstream.url, other.url], upstreamEach: [{ countTokens }] })
+    const before = upstream.requests.length
+    try {
+      const { json, headers } = await count(BODY, two, await two.createKey())
+      expect([json, headers.get('x-tokens-estimated')]).toEqual([{ input_tokens: 43 }, null])
+      expect(upstream.requests).toHaveLength(before)
+    } finally {
+      await two.stop()
+    }
+  }
+  other.stop()
+})
+
+test('where no upstream counts it is 404, and with `estimate` our own figure, which says so', async () => {
+  const none = await startTestGateway({ upstreams: [upstream.url], upstream: { countTokens: 'no' } })
+  const ours = await startTestGateway({ upstreams: [upstream.url], upstream: { countTokens: 'estimate' } })
+  const before = upstream.requests.length
+  try {
+    expect(await count(BODY, none, await none.createKey())).toMatchObject({ status: 404 })
+    const key = await ours.createKey()
+    const small = await count(BODY, ours, key)
+    expect([small.status, small.headers.get('x-tokens-estimated')]).toEqual([200, 'true'])
+    const bytes = JSON.stringify({ ...BODY, model: 'vendor-sonnet-1' }).length
+    expect(small.json).toEqual({ input_tokens: Math.floor(bytes / 4) })
+    const large = await count({ ...BODY, messages: [{ role: 'user', content: 'word '.repeat(4_000) }] }, ours, key)
+    expect(large.json).toEqual({ input_tokens: Math.floor((bytes + 20_000 - 2) / 4) })
+    expect(upstream.requests).toHaveLength(before)
+    expect(await count({ ...BODY, model: 'nothing' }, ours, key)).toMatchObject({ status: 400 })
+    expect(ours.spendOf('key_1')).toEqual({ spentPicos: 0n, heldPicos: 0n })
+  } finally {
+    await none.stop()
+    await ours.stop()
+  }
+})
+
+test('where the one that counts fails, an estimate stands in for the other; a mistake of the request stays one', async () => {
+  const two = await startTestGateway({ upstreams: [upstream.url, 'http://127.0.0.1:1'], upstreamEach: [{}, { countTokens: 'estimate' }] })
+  const before = script
+  try {
+    const key = await two.createKey()
+    script = errorAnswer(500, {})
+    expect((await count(BODY, two, key)).headers.get('x-tokens-estimated')).toBe('true')
+    script = errorAnswer(400, errorOf('invalid_request_error', 'messages: wrong'))
+    expect(await count(BODY, two, key)).toMatchObject({ status: 400 })
+  } finally {
+    script = before
+    await two.stop()
+  }
+})

@@ -193,3 +193,12 @@ test('alerts are counted by how they went out, and those that had no room', asyn
   expect(seen.get('tollgate_alert_deliveries_total{channel="email",result="failed"}')).toBe(1)
   expect(seen.get('tollgate_alerts_dropped_total')).toBe(3)
 })
+
+test('answers by another model, and those that an upstream counted otherwise, are counted by upstream', async () => {
+  const metrics = makeMetrics()
+  metrics.pool.otherModel('primary')
+  metrics.pool.countDiffers('primary', 'output')
+  const seen = await samples(metrics.render())
+  expect(seen.get('tollgate_upstream_other_model_total{upstream="primary"}')).toBe(1)
+  expect(seen.get('tollgate_upstream_count_differences_total{upstream="primary",counter="output"}')).toBe(1)
+})

@@ -57,6 +57,8 @@ export type TestGatewayOptions = Readonly<{
   upstreams?: readonly string[]
   /** Of each of them. */
   upstream?: Partial<UpstreamConfig>
+  /** Of one of them, by its place. */
+  upstreamEach?: readonly Partial<UpstreamConfig>[]
   limits?: Partial<Limits>
   /** Of a gateway that was stopped; default a new one. */
   ledgerPath?: string
@@ -328,6 +330,11 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
       auth: 'x-api-key' as const,
       headers: {},
       hidesErrorText: false,
+      countTokens: 'yes' as const,
+      // Fake upstreams answer with a model of their own.
+      echo: 'any' as const,
+      forwardsVersions: true,
+      forwardsBetas: true,
       weight: 1,
       // In order, so that a test knows which one is asked first.
       priority: index,
@@ -337,6 +344,7 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
       dialect: 'strict' as const,
       proxyUrl: undefined,
       ...options.upstream,
+      ...options.upstreamEach?.[index],
     })),
     catalog,
     withoutEffect: [],

@@ -4,6 +4,7 @@ import { Refusal } from '../../src/core/refusal.ts'
 import { TICK_MS, TimerWheel } from '../../src/core/timer-wheel.ts'
 import { CallStop } from '../../src/relay/deadline.ts'
 import type { Trouble } from '../../src/upstream/breaker.ts'
+import type { MemberConfig } from '../../src/upstream/member.ts'
 import { UpstreamPool } from '../../src/upstream/pool.ts'
 import type { BegunCall, CallLog, CallOptions, FailedCall, PoolRequest } from '../../src/upstream/pool-request.ts'
 import { PushedBody } from '../../src/upstream/pushed-body.ts'
@@ -61,11 +62,20 @@ export class PoolStage {
     answered: 0,
     broke: undefined,
   }
-  readonly seen: { called: string[]; retried: string[]; changed: string[]; placed: string[] } = {
+  readonly seen: {
+    called: string[]
+    retried: string[]
+    changed: string[]
+    placed: string[]
+    otherModels: string[]
+    countDiffers: string[]
+  } = {
     called: [],
     retried: [],
     changed: [],
     placed: [],
+    otherModels: [],
+    countDiffers: [],
   }
   readonly pool = new UpstreamPool({
     wheel: this.wheel,
@@ -77,6 +87,8 @@ export class PoolStage {
       retried: (how) => this.seen.retried.push(how),
       placed: (affinity) => this.seen.placed.push(affinity),
       changed: (upstream, _model, state) => this.seen.changed.push(`${upstream} ${state}`),
+      otherModel: (...told) => this.seen.otherModels.push(told.join(' ')),
+      countDiffers: (upstream, { counter }) => this.seen.countDiffers.push(`${upstream} ${counter}`),
     },
   })
   readonly callLog: CallLog = {
@@ -101,7 +113,7 @@ export class PoolStage {
 
   members(
     scripts: Record<string, Behaviour>,
-    options: Record<string, { priority?: number; maxConcurrent?: number }> = {},
+    options: Record<string, Partial<Omit<MemberConfig, 'name' | 'upstream'>>> = {},
   ): Record<string, Script> {
     const made = Object.entries(scripts).map(([name, behave]) => [name, { behave, asked: [] as UpstreamRequest[] }] as const)
     this.pool.configure(

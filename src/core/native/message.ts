@@ -4,7 +4,7 @@ import { checkJsonBounds } from '../bytes/json-scan.ts'
 import { isObject } from '../json.ts'
 import { JSON_SEPARATORS_MAX } from '../limits.ts'
 import { billedUsage, isReported, mergeUsage, NOT_REPORTED, type Usage } from '../usage.ts'
-import { contentBytesOf, messageIdOf, type Observation } from './observation.ts'
+import { contentBytesOf, messageIdOf, modelOf, type Observation } from './observation.ts'
 
 export type NativeMessage = Readonly<{
   /** The upstream's bytes. */
@@ -38,6 +38,7 @@ export function readMessage(bytes: Uint8Array): NativeMessage | undefined {
     observation: {
       hasStarted: true,
       messageId: messageIdOf(json),
+      model: modelOf(json),
       reported: mergeUsage(NOT_REPORTED, json['usage']),
       isOutputFinal: isObject(json['usage']) && typeof json['usage']['output_tokens'] === 'number',
       stopReason: typeof json['stop_reason'] === 'string' ? json['stop_reason'] : undefined,

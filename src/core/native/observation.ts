@@ -10,6 +10,8 @@ export type Observation = {
   hasStarted: boolean
   /** The upstream's own id of the message; undefined where it gave none. */
   messageId: string | undefined
+  /** The model that the answer names; undefined where it names none. */
+  model: string | undefined
   reported: ReportedUsage
   /** `output` was told at the end: what `message_start` says of it is only a beginning. */
   isOutputFinal: boolean
@@ -23,6 +25,7 @@ export type Observation = {
 export const nothingSeen = (): Observation => ({
   hasStarted: false,
   messageId: undefined,
+  model: undefined,
   reported: NOT_REPORTED,
   isOutputFinal: false,
   stopReason: undefined,
@@ -39,6 +42,7 @@ export function observe(seen: Observation, event: NativeEvent): void {
     if (!isObject(message)) return
     seen.reported = mergeUsage(seen.reported, message['usage'])
     seen.messageId = messageIdOf(message)
+    seen.model = modelOf(message)
   } else if (event.type === 'content_block_start') {
     const block = event.body['content_block']
     if (isObject(block)) seen.contentBytes += contentBytesOf(block)
@@ -65,6 +69,12 @@ const MESSAGE_ID_LENGTH_MAX = 128
  */
 export const messageIdOf = ({ id }: JsonObject): string | undefined =>
   typeof id === 'string' && id !== '' ? id.slice(0, MESSAGE_ID_LENGTH_MAX).toWellFormed().replaceAll('\0', '\ufffd') : undefined
+
+/** What an upstream names may be of any length. */
+export const modelOf = ({ model }: JsonObject): string | undefined =>
+  typeof model === 'string' ? model.slice(0, MODEL_LENGTH_MAX).toWellFormed() : undefined
+
+const MODEL_LENGTH_MAX = 256
 
 /** A stop reason and the final figures have come: nothing but the terminal event is missing, and it says nothing. */
 export const isToldWhole = (seen: Observation): boolean => seen.stopReason !== undefined && seen.isOutputFinal

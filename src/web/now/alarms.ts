@@ -17,6 +17,10 @@ export const LOG_ALARMS: Readonly<Record<string, Words>> = {
     todo: 'Check the key and the credit of that upstream with its vendor. Until then take it out on the Upstreams page, so that requests go elsewhere.',
     isUrgent: true,
   },
+  'an upstream answers with another model': {
+    title: 'An upstream answers with another model than was asked for',
+    todo: 'Customers pay for the model that they asked for. Correct `upstream_model` of that model, or the upstream’s own table of models. Where both names mean one model, set `echo = "any"` for the upstream; `echo = "fail"` hands no such answer on.',
+  },
   ledger: {
     title: 'The ledger met a fault',
     todo: 'Read what it said. If writes fail, look at the disk: free room, permissions, health. Run `tollgate doctor` and `tollgate verify`, and keep a backup before you repair anything.',

@@ -1,0 +1,31 @@
+/** Events of the upstream pool for the metrics, and for the log those that an operator should hear of: at most one a minute and upstream. Rules: operator.md "Log". */
+
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+import { MinutelyNotices } from './minutely-notices.ts'
+
+type Difference = Readonly<{ counter: string; ours: number; theirs: number }>
+
+/** `now`: milliseconds that never jump. */
+export function poolEvents({ pool }: Metrics, log: Pick<Log, 'alarm' | 'notice'>, now: () => number) {
+  const otherModels = new MinutelyNotices<Readonly<{ asked: string; named: string }>>(
+    (upstream, count, models) => log.alarm('an upstream answers with another model', { upstream, count, ...models }),
+    now,
+  )
+  const differences = new MinutelyNotices<Difference>(
+    (upstream, count, difference) =>
+      log.notice('an upstream counts an answer otherwise than its usage does', { upstream, count, ...difference }),
+    now,
+  )
+  return {
+    ...pool,
+    otherModel(upstream: string, asked: string, named: string): void {
+      pool.otherModel(upstream)
+      otherModels.add(upstream, { asked, named })
+    },
+    countDiffers(upstream: string, difference: Difference): void {
+      pool.countDiffers(upstream, difference.counter)
+      differences.add(upstream, difference)
+    },
+  }
+}
