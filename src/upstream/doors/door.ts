@@ -3,7 +3,7 @@
  * doors.md "Kinds".
  */
 
-import type { UpstreamRequest } from '../upstream.ts'
+import type { CallEvents, UpstreamRequest } from '../upstream.ts'
 
 /** Header fields, their names in lower case. */
 export type Fields = Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ export interface Door {
   /** Fields of this one call, such as a signature; a promise only where something has to be waited for; a text: why there are none. Never rejects. */
   prove?(call: ProvenCall): Proof | Promise<Proof>
   /** How the body of a 200 is read; absent or undefined: it is native. */
-  reading?(request: UpstreamRequest, contentType: string): Reading | undefined
+  reading?(request: UpstreamRequest, contentType: string, events: CallEvents): Reading | undefined
 }
 
 export type Proof = Fields | string
