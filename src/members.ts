@@ -44,7 +44,7 @@ function embedded(): MemberConfig {
 }
 
 /** What stands before the transport is the same on every turn of a conversation. */
-function upstreamOf(upstream: UpstreamConfig): Upstream {
+export function upstreamOf(upstream: UpstreamConfig): Upstream {
   const transport = transportOf(upstream)
   const { forwardsVersions, forwardsBetas } = upstream
   if (forwardsVersions && forwardsBetas) return transport

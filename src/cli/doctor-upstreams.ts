@@ -9,6 +9,7 @@ import type { Model } from '../core/catalog.ts'
 import { isObject } from '../core/json.ts'
 import { type Picos, picos, toUsdText, ZERO } from '../core/money.ts'
 import { errorOfBody } from '../core/native/error.ts'
+import { isSameModel } from '../core/native/model-echo.ts'
 import { NATIVE_VERSION } from '../core/native/versions.ts'
 import { holdFor } from '../core/pricing.ts'
 import { CallStop } from '../relay/deadline.ts'
@@ -81,6 +82,8 @@ async function countsWith(upstream: UpstreamConfig, served: Served): Promise<Lea
   if (status !== 200) return refused(answer, id)
   const tokens = isObject(json) ? json['input_tokens'] : undefined
   if (!Number.isSafeInteger(tokens)) return problem(id, 'answers 200, but not in the native format: is base_url that of such a server?')
+  if (upstream.countTokens !== 'yes' && tokens !== 0)
+    return { status: 'warning', detail: `${id}: counts tokens, but count_tokens = "${upstream.countTokens}" keeps requests from it` }
   return tokens === 0 ? { status: 'warning', detail: `${id}: counts 0 tokens for a word: its usage is estimated` } : undefined
 }
 
@@ -90,7 +93,12 @@ async function withoutCount(upstream: UpstreamConfig, served: Served): Promise<L
   const answer = await post(upstream, served, '/v1/messages', JSON.stringify({ model: id }), COUNT_TIMEOUT_MS)
   if (typeof answer === 'string') return answer
   if (answer.status === 400 || answer.status === 422)
-    return { status: 'warning', detail: `${id}: has no count_tokens, so clients get 404 for it; /v1/messages is there` }
+    return upstream.countTokens === 'yes'
+      ? {
+          status: 'warning',
+          detail: `${id}: has no count_tokens, so clients get 404 for it, unless count_tokens is "no" or "estimate"; /v1/messages is there`,
+        }
+      : undefined
   if (answer.status === 404 && !isAboutModel(answer, id))
     return `404 for ${upstream.baseUrl}/v1/messages: base_url is what stands before /v1`
   return refused(answer, id)
@@ -101,13 +109,19 @@ async function answersWith(upstream: UpstreamConfig, served: Served): Promise<Le
   const answer = await post(upstream, served, '/v1/messages', answerBody(id), ANSWER_TIMEOUT_MS)
   if (typeof answer === 'string') return answer
   if (answer.status !== 200) return refused(answer, id)
-  const usage = isObject(answer.json) ? answer.json['usage'] : undefined
+  const { usage, model: named } = isObject(answer.json) ? answer.json : {}
+  if (upstream.echo !== 'any' && !isSameModel(id, named)) return otherModel(upstream, id, named)
   if (!isObject(usage)) return problem(id, 'answers 200, but not in the native format')
   const { input_tokens: input, output_tokens: output } = usage
   return typeof input === 'number' && typeof output === 'number' && input + output > 1
     ? { status: 'ok', detail: `${id}: answers (${input} tokens in, ${output} out)` }
     : { status: 'warning', detail: `${id}: answers, but reports no usage that can be true: it is estimated` }
 }
+
+const otherModel = ({ echo }: UpstreamConfig, id: string, named: unknown): Learnt =>
+  echo === 'fail'
+    ? problem(id, `answers with model ${JSON.stringify(named)}, so each answer fails by echo = "fail"`)
+    : { status: 'warning', detail: `${id}: answers with model ${JSON.stringify(named)}: where that is the same, set echo = "any"` }
 
 const countBody = (model: string): string => JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }] })
 const answerBody = (model: string): string => JSON.stringify({ model, max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] })

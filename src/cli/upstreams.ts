@@ -15,6 +15,7 @@ import { EXIT, type ExitCode, noLedger, type Stop, wrongUse } from './environmen
 import { type Why, withReason } from './operate.ts'
 import { unanswered } from './several.ts'
 import { tableText } from './text.ts'
+import { addProbe } from './upstreams-probe.ts'
 
 export function addUpstreams(program: Command, run: Run): void {
   const upstreams = program.command('upstreams').description('see how the upstreams of the running gateways do, take one out, put it back')
@@ -24,6 +25,7 @@ export function addUpstreams(program: Command, run: Run): void {
   out.description('calls that run go on to their end, nothing new begins; until `in` or a restart')
   out.action((name: string, options: Why) => run(out, (context) => setOut(context, name, true, options)))
   const back = withReason(withJson(upstreams.command('in <NAME>'))).description('it takes calls again')
+  addProbe(upstreams, run)
   back.action((name: string, options: Why) => run(back, (context) => setOut(context, name, false, options)))
 }
 

@@ -133,3 +133,27 @@ test('--calls says its price first, then asks for one token of each model', asyn
   ])
   expect(await place.run('doctor', '--calls', '--no-network')).toMatchObject({ code: 2 })
 })
+
+test('settings that the upstream contradicts are named', async () => {
+  const own = serve(({ path }) =>
+    path === COUNT
+      ? Response.json({ input_tokens: 8 })
+      : Response.json({ model: 'tiny.gguf', usage: { input_tokens: 8, output_tokens: 1 } }),
+  )
+  const bare = serve(({ path, body }) =>
+    path === COUNT
+      ? error(404, 'not_found_error', 'Not found')
+      : body.messages === undefined
+        ? error(400, 'invalid_request_error', 'messages')
+        : usage(8, 1),
+  )
+  const found = async (url: string, more: string, ...argv: string[]) =>
+    (await examine(upstream('own', url, more) + model('vendor-1', ['own']), ...argv)).found
+  expect(await found(own.url, 'count_tokens = "no"')).toEqual([
+    ['warning', expect.stringContaining('counts tokens, but count_tokens = "no"')],
+  ])
+  expect(await found(bare.url, 'count_tokens = "estimate"')).toEqual([['ok', 'vendor-1: knows the model']])
+  expect(await found(own.url, '', '--calls')).toEqual([['warning', expect.stringContaining('answers with model "tiny.gguf"')]])
+  expect(await found(own.url, 'echo = "fail"', '--calls')).toEqual([['problem', expect.stringContaining('each answer fails')]])
+  expect(await found(own.url, 'echo = "any"', '--calls')).toEqual([['ok', expect.stringContaining('answers (8 tokens in')]])
+})
