@@ -2,10 +2,11 @@
 
 import { type Static, Type } from '@sinclair/typebox'
 import { REJECTIONS } from '../core/catalog.ts'
+import { MAX_TOKENS_FIELDS, REASONING_SETTINGS } from '../core/chat-dialect.ts'
 import { KINDS } from '../core/door.ts'
 import { DIALECTS } from '../core/native/event.ts'
 import { ECHOES } from '../core/native/model-echo.ts'
-import { AUTHS, COUNT_TOKENS, ERROR_TEXTS, TRANSPORTS, YES_OR_NO } from './config.ts'
+import { AUTHS, COUNT_TOKENS, ERROR_TEXTS, ON_LEAVES, TRANSPORTS, YES_OR_NO } from './config.ts'
 import { CLOSED, COUNT_MAX, milliseconds, name, positive, text, usd, variable } from './schema-values.ts'
 
 const BYTES_PER_TOKEN_MAX = 100
@@ -20,6 +21,11 @@ const oneOf = <Name extends string>(names: readonly Name[]) =>
 
 /** It stands in host names, paths and header fields. */
 const PLACE = Type.String({ pattern: '^[0-9A-Za-z][0-9A-Za-z_-]{0,127}$', description: 'up to 128 letters, digits, "_" and "-"' })
+
+const FIELDS = Type.Array(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,63}$', description: 'the name of a top-level field' }), {
+  uniqueItems: true,
+  description: 'names of top-level fields, each once',
+})
 
 export const UPSTREAM = Type.Object(
   {
@@ -51,6 +57,12 @@ export const UPSTREAM = Type.Object(
     echo: Type.Optional(oneOf(ECHOES)),
     versions: Type.Optional(oneOf(YES_OR_NO)),
     betas: Type.Optional(oneOf(YES_OR_NO)),
+    reasoning: Type.Optional(oneOf(REASONING_SETTINGS)),
+    max_tokens_field: Type.Optional(oneOf(MAX_TOKENS_FIELDS)),
+    stream_usage: Type.Optional(Type.Boolean({ description: 'true or false' })),
+    drop_fields: Type.Optional(FIELDS),
+    pass_fields: Type.Optional(FIELDS),
+    on_leave: Type.Optional(oneOf(ON_LEAVES)),
   },
   { ...CLOSED, description: 'a table, written [[upstreams]]' },
 )

@@ -123,6 +123,8 @@ type CountTokens = (typeof COUNT_TOKENS)[number]
 export const COUNT_TOKENS = ['yes', 'no', 'estimate'] as const
 
 export const YES_OR_NO = ['yes', 'no'] as const
+/** What becomes of a call of chat whose client leaves. */
+export const ON_LEAVES = ['finish', 'abort'] as const
 
 /** How an upstream is told our key: as the vendor reads it, or as `Authorization: Bearer`. */
 type Auth = (typeof AUTHS)[number]

@@ -3,18 +3,19 @@
  * Rules: money.md "Prices"; operator.md "Configuration".
  */
 
-import type { Catalog, Model, Plan, UpstreamModel } from '../core/catalog.ts'
-import type { ModelEntry } from './catalog-schema.ts'
+import type { Catalog, Model, Plan } from '../core/catalog.ts'
+import type { ModelEntry, UpstreamEntry } from './catalog-schema.ts'
 import { BYTES_PER_TOKEN, SAMPLE_MODELS } from './defaults.ts'
 import { ratesOf } from './prices.ts'
 import { type ConfigProblem, describe } from './problems.ts'
 import type { ConfigFile } from './schema.ts'
+import { servedByOf } from './served-by.ts'
 
 const DEFAULT_PLAN = 'default'
 
 /** `problems` gets every mistake; with one the catalogue is not to be used. */
 export function makeCatalog(file: ConfigFile, problems: ConfigProblem[]): Catalog {
-  const upstreams = (file.upstreams ?? []).map(({ name }) => name)
+  const upstreams = file.upstreams ?? []
   const models = new Map<string, Model>()
   for (const [index, entry] of (file.models ?? SAMPLE_MODELS).entries()) {
     const path = `models[${index}]`
@@ -25,37 +26,23 @@ export function makeCatalog(file: ConfigFile, problems: ConfigProblem[]): Catalo
   return { models, plans: plansOf(file, models, problems) }
 }
 
-function modelOfEntry(entry: ModelEntry, path: string, upstreams: readonly string[], problems: ConfigProblem[]): Model {
-  const servedBy = servedByOf(entry, upstreams)
-  checkServedBy(servedBy, path, upstreams, problems)
+function modelOfEntry(entry: ModelEntry, path: string, all: readonly UpstreamEntry[], problems: ConfigProblem[]): Model {
+  const { upstreams, isNative, chat } = servedByOf(entry, path, all, problems)
   const known = SAMPLE_MODELS.find(({ id }) => id === entry.id || id === entry.upstream_model)
   return {
     id: entry.id,
     displayName: known?.id === entry.id ? known.displayName : entry.id,
-    upstreamModel: servedBy[0]?.model ?? entry.upstream_model ?? entry.id,
-    upstreams: servedBy,
+    upstreamModel: upstreams[0]?.model ?? entry.upstream_model ?? entry.id,
+    upstreams,
+    isNative,
+    chat,
+    ...(all.some(({ kind }) => kind === 'openai') ? { mayMeetOwnThinking: true } : {}),
     rates: ratesOf(entry, path, problems),
     contextWindow: entry.context_window,
     maxOutputTokens: entry.max_output_tokens,
     bytesPerToken: entry.bytes_per_token ?? BYTES_PER_TOKEN,
     createdSeconds: known === undefined ? 0 : Date.parse(`${known.created}T00:00:00Z`) / 1000,
     rejects: new Set(entry.rejects),
-  }
-}
-
-/** An upstream without an id of its own for the model knows it by `upstream_model`, else by the public id. */
-function servedByOf({ id, upstream_model, upstreams }: ModelEntry, all: readonly string[]): readonly UpstreamModel[] {
-  const model = upstream_model ?? id
-  return (upstreams ?? [...new Set(all)]).map((upstream) => (typeof upstream === 'string' ? { name: upstream, model } : upstream))
-}
-
-function checkServedBy(servedBy: readonly UpstreamModel[], path: string, all: readonly string[], problems: ConfigProblem[]): void {
-  for (const [index, { name }] of servedBy.entries()) {
-    const place = `${path}.upstreams[${index}]`
-    if (!all.includes(name))
-      problems.push({ path: place, message: `expected the name of one of the [[upstreams]], found ${describe(name)}` })
-    if (servedBy.findIndex((other) => other.name === name) !== index)
-      problems.push({ path: place, message: `expected each upstream once, found ${describe(name)} again` })
   }
 }
 

@@ -3,20 +3,22 @@
 import type { DoorSettings, Kind } from '../core/door.ts'
 import type { UpstreamEntry } from './catalog-schema.ts'
 import type { UpstreamConfig } from './config.ts'
+import { CHAT_SETTINGS, type ChatSetting, makeChatDoor } from './make-chat-door.ts'
 import type { ConfigProblem } from './problems.ts'
 
 /** Settings that some kinds alone have. */
-type OwnSetting = 'region' | 'workspace' | 'resource'
+type OwnSetting = 'region' | 'workspace' | 'resource' | ChatSetting
 
 type KindRules = Readonly<{
   takes: readonly OwnSetting[]
   auth: UpstreamConfig['auth']
   /** The address where no `base_url` is set; without one it is to be set. `from`: the setting that makes it. */
-  address?: Readonly<{ from: OwnSetting; of: (value: string) => string }>
+  address?: Readonly<{ from: 'region' | 'resource'; of: (value: string) => string }>
 }>
 
 const RULES: Readonly<Record<Kind, KindRules>> = {
   native: { takes: [], auth: 'x-api-key' },
+  openai: { takes: CHAT_SETTINGS, auth: 'bearer' },
   'claude-aws': {
     takes: ['region', 'workspace'],
     auth: 'bearer',
@@ -29,7 +31,7 @@ const RULES: Readonly<Record<Kind, KindRules>> = {
   },
 }
 
-const OWN: readonly OwnSetting[] = ['region', 'workspace', 'resource']
+const OWN: readonly OwnSetting[] = ['region', 'workspace', 'resource', ...CHAT_SETTINGS]
 
 const kindOf = ({ kind = 'native' }: Pick<UpstreamEntry, 'kind'>): Kind => kind
 
@@ -63,6 +65,8 @@ export function makeDoor(entry: UpstreamEntry, path: string, problems: ConfigPro
     case 'native':
     case 'foundry':
       return { kind }
+    case 'openai':
+      return makeChatDoor(entry, path, problems)
     case 'claude-aws':
       if (entry.workspace === undefined)
         problems.push({ path: `${path}.workspace`, message: 'expected the id of a workspace, found nothing' })

@@ -24,7 +24,9 @@ export function makeUpstreams(
     if (entry.proxy_env !== undefined && transport !== 'fetch')
       problems.push({ path: `${path}.proxy_env`, message: 'expected transport = "fetch" beside it: no other transport knows proxies' })
     const door = makeDoor(entry, path, problems)
-    const baseUrl = baseUrlOf(addressOf(entry), `${path}.base_url`, problems)
+    const address = baseUrlOf(addressOf(entry), `${path}.base_url`, problems)
+    // Clients of chat have `/v1` in the address, and so it is written everywhere.
+    const baseUrl = door.kind === 'openai' ? address : address.replace(/\/v1$/, '')
     return {
       name: entry.name,
       door,
@@ -42,7 +44,7 @@ export function makeUpstreams(
       transport,
       hidesErrorText: entry.error_text === 'own',
       dialect: entry.dialect ?? (URL.parse(baseUrl)?.hostname === VENDOR_HOST ? 'vendor' : 'strict'),
-      countTokens: entry.count_tokens ?? UPSTREAM_DEFAULTS.countTokens,
+      countTokens: entry.count_tokens ?? (door.kind === 'openai' ? 'no' : UPSTREAM_DEFAULTS.countTokens),
       echo: entry.echo ?? UPSTREAM_DEFAULTS.echo,
       forwardsVersions: entry.versions !== 'no',
       forwardsBetas: entry.betas !== 'no',
@@ -70,7 +72,7 @@ function headersOf(headers: UpstreamEntry['headers'] = {}, path: string, problem
 }
 
 /**
- * The address without slashes at its end and without `/v1`, with which request paths such as `/v1/messages` begin. A wrong address is reported and returned as
+ * The address without slashes at its end. That of a native server loses its `/v1`, with which request paths such as `/v1/messages` begin. A wrong address is reported and returned as
  * it is; that there is none is a mistake of its kind.
  */
 function baseUrlOf(text: string | undefined, path: string, problems: ConfigProblem[]): string {
@@ -81,7 +83,7 @@ function baseUrlOf(text: string | undefined, path: string, problems: ConfigProbl
   else if (url.username !== '' || url.password !== '')
     problems.push({ path, message: 'expected no user and no password in the address; name a variable in api_key_env' })
   else if (url.search !== '' || url.hash !== '') problems.push({ path, message: 'expected an address without "?" and "#"' })
-  else return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/v1$/, '')
+  else return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
   return text
 }
 

@@ -1,5 +1,6 @@
 /** Models, plans and what a key may use of them. Rules: requests.md "Models"; native.md "What models refuse". */
 
+import type { ChatDialect } from './chat-dialect.ts'
 import type { Rates } from './pricing.ts'
 
 /** What a model's upstream refuses, so that the translated formats adapt instead of failing. Nothing listed: everything is accepted. */
@@ -15,6 +16,10 @@ export const REJECTIONS = [
   'effort', // output_config.effort
   'xhigh_effort', // effort "xhigh"; "max" is used instead
   'assistant_first', // a conversation that begins with an assistant turn: a user turn is put before it
+  'images',
+  'documents',
+  'system', // system prompts: they become the first user turn's beginning
+  'parallel_tools', // the choice whether several tools are called at once
   'betas', // anthropic-beta tokens
   'versions', // any anthropic-version but 2023-06-01
 ] as const
@@ -28,6 +33,12 @@ export type Model = Readonly<{
   upstreamModel: string
   /** The upstreams that serve it, in the order of the configuration; empty: all. */
   upstreams: readonly UpstreamModel[]
+  /** False: none of its upstreams takes native requests. */
+  isNative: boolean
+  /** How those of its upstreams speak that take chat requests, each manner once. */
+  chat: readonly ChatDialect[]
+  /** Other models of this gateway are served in chat: a conversation may bring what they reasoned. */
+  mayMeetOwnThinking?: boolean
   rates: Rates
   contextWindow: number
   maxOutputTokens: number
@@ -38,8 +49,8 @@ export type Model = Readonly<{
   rejects: ReadonlySet<Rejection>
 }>
 
-/** An upstream by its name, and the id under which it knows the model. */
-export type UpstreamModel = Readonly<{ name: string; model: string }>
+/** An upstream by its name, and the id under which it knows the model. `dialect`: which of the model's manners of chat it speaks; absent: native. */
+export type UpstreamModel = Readonly<{ name: string; model: string; dialect?: number }>
 
 export type Plan = Readonly<{ name: string; models: readonly string[] }>
 

@@ -2,6 +2,7 @@
 
 import type { Body } from './body.ts'
 import type { Model } from './catalog.ts'
+import type { ChatBody, ReasoningSetting } from './chat-dialect.ts'
 import type { NativeMessage } from './native/message.ts'
 import type { Bounds } from './pricing.ts'
 import type { Refusal } from './refusal.ts'
@@ -14,8 +15,10 @@ export type FormatName = (typeof FORMAT_NAMES)[number]
 export type Call<Echo> = Readonly<{
   model: Model
   isStream: boolean
-  /** The native body for the upstream. */
+  /** The native body for the upstream; empty where the model has no upstream of that kind. */
   body: Uint8Array
+  /** The same as each of the model's manners of chat has it; absent where none of its upstreams speaks chat. */
+  chat?: readonly ChatBody[]
   routing: Routing
   bounds: Bounds
   /** `anthropic-version` and `anthropic-beta` for the upstream; betas '' when there are none. */
@@ -37,7 +40,7 @@ export type Routing = Readonly<{
 }>
 
 /** The part of a call that its answer needs: a stream outlives the body of its request. */
-export type Answered<Echo> = Omit<Call<Echo>, 'body' | 'routing'>
+export type Answered<Echo> = Omit<Call<Echo>, 'body' | 'chat' | 'routing'>
 
 export type ReadContext = Readonly<{
   headers: { get(name: string): string | null }
@@ -64,6 +67,8 @@ export interface Format<Echo> {
   /** The client's body for a complete native message. */
   respond(message: NativeMessage, call: Call<Echo>, stamp: Stamp): Uint8Array
   transcoder(call: Answered<Echo>, stamp: Stamp): Transcoder
+  /** The client's body for a whole completion of a server that speaks the client's own format, chat; absent where that is another one. */
+  pass?(text: string, message: NativeMessage, reasoning: ReasoningSetting, call: Call<Echo>, stamp: Stamp): Uint8Array
   /** The echo without what only `finished` puts before the answer's items, and that: it may be megabytes, which are not carried to another thread and back. */
   apart?(echo: Echo): Readonly<{ echo: Echo; input: readonly FinishedItem[] }>
   /** What the answer that `respond` gives leaves to be remembered; a stream's is the transcoder's `finished`. */

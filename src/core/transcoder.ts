@@ -1,5 +1,6 @@
 /** A stream rewriter without a stream: upstream bytes in, client bytes out. The relay owns the I/O, the time and the money. Rules: house.md "One stage". */
 
+import type { ChatDialect } from './chat-dialect.ts'
 import type { Dialect } from './native/event.ts'
 import type { Observation } from './native/observation.ts'
 import type { Refusal } from './refusal.ts'
@@ -26,9 +27,15 @@ export type Finished = Readonly<{ responseId: string; items: readonly FinishedIt
 /** An item as JSON, in bytes that do not change and keep no larger buffer alive; `id` by which it can be referred to, when it has one. */
 export type FinishedItem = Readonly<{ id?: string; json: Written }>
 
+/** What is to be known of a chat stream that goes to a chat client. */
+export type ChatManner = Pick<ChatDialect, 'reasoning'>
+
 export interface Transcoder {
-  /** How the upstream speaks that is fed, and whether its errors keep their words, once it is known which that is, and before its first chunk. */
-  hears(dialect: Dialect, hidesErrorText?: boolean): void
+  /**
+   * How the upstream speaks that is fed, and whether its errors keep their words, once it is known which that is, and before its first chunk. `chat`: it is fed chat chunks,
+   * which only the transcoder of chat takes.
+   */
+  hears(dialect: Dialect, hidesErrorText?: boolean, chat?: ChatManner): void
   /** Feeds one chunk of the upstream's body. Must not be called again after `last` or `fault`. */
   push(chunk: Uint8Array): Pushed
   /** What it gives stands in memory of its own, apart from what it was fed, and it looks at neither again. Absent: it may. */

@@ -8,7 +8,8 @@ import type { Answered, Call, Forgotten, FormatName, Stamp } from '../core/forma
 import type { Observation } from '../core/native/observation.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
 import type { Finished } from '../core/transcoder.ts'
-import type { Usage } from '../core/usage.ts'
+import type { ChatReply } from '../upstream/upstream.ts'
+import type { NoAnswer } from './answer-of.ts'
 import type { ReaderName } from './readers.ts'
 
 /** By which a question of the thread is answered while it stands still: 1 in `isAnswered` when the answer is at the port. */
@@ -21,7 +22,14 @@ export type BodyTask =
   /** To their SHA-256. */
   | Readonly<{ kind: 'hash'; pieces: readonly Uint8Array[] }>
   /** A complete native message, to what the client gets of it. */
-  | Readonly<{ kind: 'answer'; format: FormatName; pieces: readonly Uint8Array[]; call: Answered<unknown>; stamp: Stamp }>
+  | Readonly<{
+      kind: 'answer'
+      format: FormatName
+      pieces: readonly Uint8Array[]
+      call: Answered<unknown>
+      stamp: Stamp
+      chat: ChatReply | undefined
+    }>
 
 export type ToBodyThread = (Readonly<{ kind: 'line' }> & QuestionChannel) | BodyTask
 
@@ -45,8 +53,8 @@ export type Done =
 /** `finished`: without the items of the request. */
 export type HeavyAnswer = Readonly<{ bytes: Uint8Array; observation: Observation; finished: Finished | undefined }>
 
-/** The answer is no message, or one that cannot be handed on; `usage` is what it costs nevertheless. */
-export type Unusable = Readonly<{ usage: Usage | undefined }>
+/** The answer is no message, or one that cannot be handed on; `usage` is what it costs nevertheless, `error` what stands in its place. */
+export type Unusable = NoAnswer
 
 export type FromBodyThread = Question | Done | Readonly<{ kind: 'bug'; bug: unknown }>
 

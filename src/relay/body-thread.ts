@@ -7,9 +7,9 @@ import { parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { parseBody } from '../core/body.ts'
 import { parseExact } from '../core/bytes/exact-json.ts'
 import type { Call, Format, ReadContext } from '../core/format.ts'
-import { readMessage, usageOfUnusable } from '../core/native/message.ts'
 import { Refusal } from '../core/refusal.ts'
 import { piecesOf } from '../core/transcoder.ts'
+import { answerOf } from './answer-of.ts'
 import {
   type BodyTask,
   type Done,
@@ -84,9 +84,11 @@ function read({ reader, pieces, headers }: Extract<BodyTask, { kind: 'read' }>, 
   }
   const call = body instanceof Refusal ? body : READERS[reader](body, context)
   if (call instanceof Refusal) return { done: { kind: 'refusal', refusal: refusalData(call) }, handed: [] }
-  const { model: _, body: native, ...rest } = call
+  const { model: _, body: native, chat, ...rest } = call
   const handed = handedOver(native)
-  return { done: { kind: 'call', call: { ...rest, body: handed } }, handed: [handed.buffer] }
+  const told = chat?.map(({ body: bytes, modelAt }) => ({ body: handedOver(bytes), modelAt }))
+  const buffers = new Set([handed, ...(told ?? []).map(({ body: bytes }) => bytes)].map(({ buffer }) => buffer))
+  return { done: { kind: 'call', call: { ...rest, body: handed, ...(told && { chat: told }) } }, handed: [...buffers] }
 }
 
 function hash({ pieces }: Extract<BodyTask, { kind: 'hash' }>): Told {
@@ -94,15 +96,15 @@ function hash({ pieces }: Extract<BodyTask, { kind: 'hash' }>): Told {
   return { done: { kind: 'hash', hash: new Bun.CryptoHasher('sha256').update(bytes).digest(), bytes }, handed: [bytes.buffer] }
 }
 
-function answer({ format, pieces, call, stamp }: Extract<BodyTask, { kind: 'answer' }>): Told {
-  const received = joined(pieces)
-  const message = readMessage(received)
-  if (message === undefined) return { done: { kind: 'unusable', usage: usageOfUnusable(received) }, handed: [] }
-  const { respond, finished: finish } = FORMATS[format] as Format<unknown>
+function answer({ format: name, pieces, call, stamp, chat }: Extract<BodyTask, { kind: 'answer' }>): Told {
+  const format = FORMATS[name] as Format<unknown>
   // What is no part of an answer was left where the answer is sent from.
   const answered = call as Call<unknown>
-  const bytes = handedOver(respond(message, answered, stamp))
-  const finished = finish?.(message, answered, stamp)
+  const made = answerOf(joined(pieces), { format, call: answered, stamp, chat })
+  if (!('message' in made)) return { done: { kind: 'unusable', ...made }, handed: [] }
+  const { message } = made
+  const bytes = handedOver(made.bytes)
+  const finished = format.finished?.(message, answered, stamp)
   const items = finished?.items.map(({ json, ...item }) => ({ ...item, json: piecesOf(json).map(handedOver) }))
   const kept = finished && { ...finished, items: items ?? [] }
   const handed = new Set([bytes, ...(items ?? []).flatMap(({ json }) => json)].map(({ buffer }) => buffer))

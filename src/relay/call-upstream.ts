@@ -1,6 +1,8 @@
 /** The one call to the upstream, and the shapes of answer that are taken from it. Rules: faults.md "Before the first byte". */
 
 import type { Model } from '../core/catalog.ts'
+import { readCompletion } from '../core/formats/chat/reverse/completion.ts'
+import { completionStream } from '../core/formats/chat/reverse/completion-stream.ts'
 import { readMessage, usageOfUnusable } from '../core/native/message.ts'
 import { streamOfMessage } from '../core/native/stream-of-message.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
@@ -25,7 +27,7 @@ export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
   take: Take<T>,
   stream?: Readonly<{ firstEventTimeoutMs: number; onErrorHead: () => void }>,
 ): Promise<T | Fault> {
-  const { model, body, version, betas, routing, bounds } = call
+  const { model, body, chat, version, betas, routing, bounds } = call
   const query = format.name === 'messages' ? nativeQueryOf(request.url) : ''
   const asked = {
     path: '/v1/messages',
@@ -36,8 +38,11 @@ export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
     betas,
     modelAt: routing.modelAt,
     accountId: held.key.accountId,
+    ...(chat === undefined ? {} : { chat }),
   } as const
-  const result = await parts.world.upstreams.call(bounds.cacheWrites === 'none' ? asked : { ...asked, conversation: held.sessionHash }, {
+  // Servers of chat cache what they please.
+  const isPlaced = bounds.cacheWrites !== 'none' || chat !== undefined
+  const result = await parts.world.upstreams.call(!isPlaced ? asked : { ...asked, conversation: held.sessionHash }, {
     stop,
     take,
     log: exchange.calls,
@@ -84,13 +89,21 @@ export function unusable({ upstream }: Reply, usage: Usage | undefined, deadline
 }
 
 /**
- * A stream whose first event is here. An upstream that answers a stream request with a whole message is taken at its word: the stream is made from it.
+ * A stream whose first event is here. `inNative`: the reply as the client's format reads it. An upstream that answers a stream request with a whole message is taken at its word: the stream is made from it.
  */
-export async function readStream(reply: Reply, model: Model, deadline: CallStop, lease: BodyLease): Promise<Reply | Fault> {
-  if (reply.isEventStream) return withFirstEvent(reply, model)
+export async function readStream(
+  reply: Reply,
+  { model, deadline, lease, inNative }: Readonly<{ model: Model; deadline: CallStop; lease: BodyLease; inNative: (reply: Reply) => Reply }>,
+): Promise<Reply | Fault> {
+  if (reply.isEventStream) return withFirstEvent(inNative(reply), model)
   const parts = await readReply(reply, deadline, lease)
   if (isFault(parts)) return parts
   const bytes = parts.joined()
+  if (reply.chat !== undefined) {
+    const completion = readCompletion(bytes)
+    if (completion === undefined) return unusable(reply, undefined, deadline)
+    return withFirstEvent(inNative({ ...reply, isEventStream: true, body: PushedBody.of(completionStream(completion.json)) }), model)
+  }
   const message = readMessage(bytes)
   if (message === undefined) return unusable(reply, usageOfUnusable(bytes), deadline)
   const { observation } = message

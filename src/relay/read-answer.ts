@@ -4,15 +4,16 @@
  */
 
 import type { Format } from '../core/format.ts'
-import { readMessage, usageOfUnusable } from '../core/native/message.ts'
 import type { Observation } from '../core/native/observation.ts'
 import { isLight } from '../core/reading-cost.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Finished } from '../core/transcoder.ts'
 import { billedUsage } from '../core/usage.ts'
+import { errorEventFault } from '../upstream/fault.ts'
 import type { Parts } from '../upstream/read-chunks.ts'
 import { type Fault, isFault, type Reply } from '../upstream/upstream.ts'
 import { type Admitted, stampOf } from './admitted.ts'
+import { answerOf } from './answer-of.ts'
 import { faultOf, readReply, unusable } from './call-upstream.ts'
 import type { CallStop } from './deadline.ts'
 
@@ -49,13 +50,15 @@ function answerHere<Echo>(
   bytes: Uint8Array,
   deadline: CallStop,
 ): WholeAnswer | Fault {
-  const message = readMessage(bytes)
-  if (message === undefined) return unusable(reply, usageOfUnusable(bytes), deadline)
   const stamp = stampOf(exchange)
+  const made = answerOf(bytes, { format, call, stamp, chat: reply.chat })
+  if (!('message' in made))
+    return made.error === undefined ? unusable(reply, made.usage, deadline) : errorEventFault(reply, made.error, call.model)
+  const { message } = made
   return {
     kind: 'answer',
     upstream: reply.upstream,
-    bytes: format.respond(message, call, stamp),
+    bytes: made.bytes,
     observation: message.observation,
     finish: () => format.finished?.(message, call, stamp),
   }
@@ -64,11 +67,12 @@ function answerHere<Echo>(
 async function answerBeside<Echo>(admitted: Admitted<Echo>, reply: Reply, parts: Parts, deadline: CallStop): Promise<WholeAnswer | Fault> {
   const { parts: shared, format, call, held, exchange } = admitted
   const { echo, input } = apart(format, call.echo)
-  const { body: _sent, routing: _taken, ...answered } = call
-  const message = { format: format.name, pieces: parts.pieces(), call: { ...answered, echo }, stamp: stampOf(exchange) }
+  const { body: _sent, chat: _told, routing: _taken, ...answered } = call
+  const message = { format: format.name, pieces: parts.pieces(), call: { ...answered, echo }, stamp: stampOf(exchange), chat: reply.chat }
   const read = await shared.bodyReader.answer(message, held.key.accountId)
   if (read instanceof Refusal) return faultOf(reply, read, 'reading')
-  if (!('bytes' in read)) return unusable(reply, read.usage, deadline)
+  if (!('bytes' in read))
+    return read.error === undefined ? unusable(reply, read.usage, deadline) : errorEventFault(reply, read.error, call.model)
   const { bytes, observation, finished } = read
   const finish = (): Finished | undefined => finished && { ...finished, items: [...input, ...finished.items] }
   return { kind: 'answer', upstream: reply.upstream, bytes, observation, finish }

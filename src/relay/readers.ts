@@ -8,17 +8,25 @@ import type { Call, ReadContext } from '../core/format.ts'
 import { chatFormat } from '../core/formats/chat/format.ts'
 import { messagesFormat, readCountTokens } from '../core/formats/messages/format.ts'
 import { responsesFormat } from '../core/formats/responses/format.ts'
-import type { Refusal } from '../core/refusal.ts'
+import { Refusal } from '../core/refusal.ts'
+import { withReach } from './reach.ts'
 
 export type Reader = (body: Body, context: ReadContext) => Call<unknown> | Refusal
 
 /** The formats, by the same names. */
 export const FORMATS = { messages: messagesFormat, chat: chatFormat, responses: responsesFormat } as const
 
+const reaching =
+  (read: Reader): Reader =>
+  (body, context) => {
+    const call = read(body, context)
+    return call instanceof Refusal ? call : withReach(call)
+  }
+
 export const READERS = {
-  messages: messagesFormat.read,
-  chat: chatFormat.read,
-  responses: responsesFormat.read,
+  messages: reaching(messagesFormat.read),
+  chat: reaching(chatFormat.read),
+  responses: reaching(responsesFormat.read),
   countTokens: readCountTokens,
 } as const satisfies Record<string, Reader>
 

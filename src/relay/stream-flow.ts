@@ -155,6 +155,7 @@ export class StreamFlow implements BodySink, ClientBodyUser {
   goOn(): void {
     this.#early = []
     this.#user.times.isOpen = true
+    this.#user.times.leftDueMs = undefined
     this.drained()
   }
 
@@ -194,7 +195,7 @@ export class StreamFlow implements BodySink, ClientBodyUser {
     else if (observation.hasStarted && !this.#hasBegun) {
       this.#hasBegun = true
       this.#user.began(nowMs)
-    } else if (observation.stopReason !== undefined) this.#user.wait()
+    } else if (observation.stopReason !== undefined || observation.isFinished === true) this.#user.wait()
   }
 
   #deliver(written: Written, nowMs: number): void {

@@ -11,6 +11,7 @@ import type { BodyLease } from './body-memory.ts'
 import { callUpstream, readStream } from './call-upstream.ts'
 import { CallStop } from './deadline.ts'
 import { endClaim } from './idempotency.ts'
+import { nativeReader } from './native-body.ts'
 import { remember } from './remembering.ts'
 import { ClientStream } from './stream.ts'
 import { OPENING, STREAM_HEADERS } from './stream-head.ts'
@@ -45,7 +46,7 @@ function startStream<Echo>(admitted: Admitted<Echo>): ClientStream {
   parts.world.metrics.streamStarted(format.name)
   if (request.signal.aborted) stream.abandon()
   const { firstEventTimeoutMs } = parts.world.limits()
-  const begun = callUpstream(admitted, stop, taking(stop, lease), { firstEventTimeoutMs, onErrorHead: failing(stream) })
+  const begun = callUpstream(admitted, stop, taking(admitted, stop), { firstEventTimeoutMs, onErrorHead: failing(stream) })
   begun.then(answering(stream, lease), (error: unknown) => stream.failed(error))
   return stream
 }
@@ -55,7 +56,7 @@ function openStream<Echo>(
   stop: CallStop,
 ): ClientStream {
   const { world, live, timings } = parts
-  const { body: _sent, routing: _taken, ...answered } = call
+  const { body: _sent, chat: _told, routing: _taken, ...answered } = call
   const transcoder = format.transcoder(answered, stampOf(exchange))
   const stream: ClientStream = new ClientStream({
     world,
@@ -78,10 +79,16 @@ function openStream<Echo>(
   return stream
 }
 
-const taking =
-  (stop: CallStop, lease: BodyLease): Take<Reply> =>
-  (reply, model) =>
-    readStream(reply, model, stop, lease)
+/** As `leaving` is: nothing of the request is held while its answer comes. */
+function taking<Echo>({ parts: { world, timings }, format, exchange, lease }: Admitted<Echo>, stop: CallStop): Take<Reply> {
+  const { requestId } = exchange
+  const { wheel, clock } = world
+  const timing = { wheel, nowMs: () => clock.monotonicMs(), waitMs: timings.terminalWaitMs }
+  const inNative = format.name === 'chat' ? asItIs : nativeReader(requestId, timing)
+  return (reply, model) => readStream(reply, { model, deadline: stop, lease, inNative })
+}
+
+const asItIs = (reply: Reply): Reply => reply
 
 const failing = (stream: ClientStream) => (): void => stream.failing()
 

@@ -11,8 +11,8 @@ import type { Kept } from './settle.ts'
 import { type End, leaverEnd, stoppedEnd } from './stream-end.ts'
 
 export type StreamEvent =
-  /** The upstream has answered with a stream. */
-  | Readonly<{ type: 'answered'; upstream: string }>
+  /** The upstream has answered with a stream. `isFinishedAlone`: one that is read to its end also when its client has left. */
+  | Readonly<{ type: 'answered'; upstream: string; isFinishedAlone: boolean }>
   /** The first bytes for the client are there. */
   | Readonly<{ type: 'spoke' }>
   /** `message_start` has come: the input is being paid for. */
@@ -52,7 +52,7 @@ type Effects = readonly StreamEffect[]
 const NOTHING: Effects = []
 
 export class StreamState {
-  readonly #isFinishedAlone: boolean
+  #isFinishedAlone: boolean
   #isAlone = false
   #upstream: string | undefined
   #hasBegun = false
@@ -84,6 +84,7 @@ export class StreamState {
     switch (event.type) {
       case 'answered':
         this.#upstream = event.upstream
+        this.#isFinishedAlone ||= event.isFinishedAlone
         return NOTHING
       case 'spoke':
         this.#hasSpoken = true
@@ -92,7 +93,8 @@ export class StreamState {
         return this.#answer('waiting')
       case 'began':
         this.#hasBegun = true
-        return this.#left === undefined || this.#left.hadBegun ? NOTHING : this.#forget()
+        if (this.#left === undefined || this.#left.hadBegun) return NOTHING
+        return this.#isFinishedAlone ? this.#goOnAlone() : this.#forget()
       case 'left':
         return this.#leave(event.reason, event.deliveredBytes)
       case 'forgotten':
@@ -123,6 +125,13 @@ export class StreamState {
     if (!this.#hasBegun) return [...gone, { do: 'linger', until: 'start' }]
     // Behind a client that was slow lies a backlog, not the end.
     return reason === 'leaver' ? [...gone, { do: 'linger', until: 'end' }] : [...gone, ...this.#decide(LEAVER, reason)]
+  }
+
+  /** It had not begun when its client left, and what is to be done with it was not known. */
+  #goOnAlone(): Effects {
+    this.#left = undefined
+    this.#isAlone = true
+    return [{ do: 'go on' }]
   }
 
   #forget(): Effects {

@@ -77,8 +77,8 @@ export class ClientStream implements LiveStream, StreamFlowUser, Timed {
     if (reply.kind === 'fault') this.#on({ type: 'ended', end: faultEnd(reply) })
     else if (this.#state.isDecided) reply.body.cancel()
     else {
-      this.#on({ type: 'answered', upstream: reply.upstream })
-      this.#parts.transcoder.hears(reply.dialect, reply.hidesErrorText)
+      this.#on({ type: 'answered', upstream: reply.upstream, isFinishedAlone: reply.isFinishedAlone === true })
+      this.#parts.transcoder.hears(reply.dialect, reply.hidesErrorText, reply.chat)
       this.flow.answered(reply.body)
     }
   }

@@ -6,7 +6,7 @@ import type { Affinity, Conversations } from './conversations.ts'
 import { otherModelFault } from './fault.ts'
 import { FirstEventLimit } from './first-event-limit.ts'
 import type { Endpoint, Member } from './member.ts'
-import { forModel } from './native-request.ts'
+import { forModel, inChat } from './native-request.ts'
 import type { PoolOptions } from './pool-options.ts'
 import type { CallOptions, PoolRequest } from './pool-request.ts'
 import { type CallEvents, type Fault, isFault, type Reply, type Stop } from './upstream.ts'
@@ -34,7 +34,8 @@ export class Attempts {
     const limit = firstEventTimeoutMs === undefined ? undefined : new FirstEventLimit(stop, wheel, startedMs + firstEventTimeoutMs)
     const begun = { upstream: member.name, model: model.id, startedAt: now() }
     log.began(begun)
-    const asked = forModel(request, model.id)
+    const chat = endpoint.dialect === undefined ? undefined : request.chat?.[endpoint.dialect]
+    const asked = chat === undefined ? forModel(request, model.id) : inChat(request, chat, model.id)
     const onOver = leaving(member, request.accountId)
     // What may still be answered elsewhere is no error yet.
     const reply = await member.config.upstream.call(asked, limit ?? stop, {

@@ -71,6 +71,9 @@ function faultOfStatus(upstream: string, request: UpstreamRequest, status: numbe
     case 'bodyTooLarge':
       return fault(upstream, row, cause)
     case 'upstreamBusy':
+      // Servers of chat say so of a quota that is used up.
+      if (status === 429 && namesAccount(body))
+        return { ...fault(upstream, 'upstreamAccount', cause), isAlarm: true, trouble: { kind: 'account' } }
       return busyStatus(upstream, cause, retryAfterSeconds(retryAfter))
     case 'upstreamAccount':
       // A model that is not there, or a file that one request names: a single 404 says nothing of the others.
@@ -78,6 +81,11 @@ function faultOfStatus(upstream: string, request: UpstreamRequest, status: numbe
     default:
       return { ...fault(upstream, row, cause), trouble: { kind: 'broken' } }
   }
+}
+
+function namesAccount(body: string): boolean {
+  const error = errorOfBody(body)
+  return error !== undefined && namesOurAccount(error)
 }
 
 const busyStatus = (upstream: string, cause: string, seconds: number | undefined): Fault => ({

@@ -3,6 +3,7 @@
  * pool.md "Failover"; native.md "Stream", "Frames".
  */
 
+import { firstChunk } from '../core/formats/chat/reverse/first-chunk.ts'
 import { isObject } from '../core/json.ts'
 import { readNativeError } from '../core/native/error.ts'
 import { readNativeEvent } from '../core/native/event.ts'
@@ -105,6 +106,10 @@ class FirstEvent implements Body, BodySink {
   readonly #onFrame: OnFrame = (text, start, end) => {
     // What came with the first event belongs to the body's reader.
     if (this.#decide === undefined) return
+    if (this.#reply.chat !== undefined) {
+      this.#judgeChunk(firstChunk(readFrame(text, start, end)))
+      return
+    }
     const { dialect, hidesErrorText } = this.#reply
     const event = readNativeEvent(readFrame(text, start, end), dialect, hidesErrorText)
     if (event === undefined || (event !== 'malformed' && event.type === 'ping')) return
@@ -119,6 +124,17 @@ class FirstEvent implements Body, BodySink {
 
   #otherModel(message: unknown): Fault | undefined {
     return isObject(message) ? this.#reply.judgeModel?.(message['model']) : undefined
+  }
+
+  #judgeChunk(said: ReturnType<typeof firstChunk>): void {
+    if (said === 'nothing') return
+    if (said === 'malformed') this.#refuse(answerFault(this.#reply.upstream, said))
+    else if ('error' in said) this.#refuse(errorEventFault(this.#reply, said.error, this.#model))
+    else {
+      const fault = this.#otherModel(said)
+      if (fault === undefined) this.#accept()
+      else this.#refuse(fault)
+    }
   }
 
   #accept(): void {

@@ -134,11 +134,14 @@ function reportOf({ id, breaker, pace }: UpstreamModel, now: number): UpstreamMo
 export class Endpoint implements Candidate {
   readonly member: Member
   readonly #modelId: string
+  /** Which of the model's manners of chat it is spoken to in; undefined: it takes native requests. */
+  readonly dialect: number | undefined
 
   /** `modelId`: as the upstream knows it. */
-  constructor(member: Member, modelId: string) {
+  constructor(member: Member, modelId: string, dialect?: number) {
     this.member = member
     this.#modelId = modelId
+    this.dialect = dialect
   }
 
   get model(): UpstreamModel {

@@ -54,7 +54,8 @@ export function replyOf(answerer: Answerer, asked: NativeCall, answer: NativeAns
     body?.cancel()
     return { ...answerFault(upstream, 'content-type'), ...nameOf(answer) }
   }
-  return { kind: 'reply', upstream, isEventStream, dialect, hidesErrorText, body, ...nameOf(answer) }
+  const reply = { kind: 'reply', upstream, isEventStream, dialect, hidesErrorText, body, ...nameOf(answer) } as const
+  return door.chat === undefined ? reply : { ...reply, ...door.chat }
 }
 
 const UNNAMED = {}

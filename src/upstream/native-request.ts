@@ -1,5 +1,6 @@
 /** The request to an upstream: our own credentials, the version, the cleaned betas, and no other header of the client. Rules: faults.md "Upstream calls". */
 
+import type { ChatBody } from '../core/chat-dialect.ts'
 import type { UpstreamRequest } from './upstream.ts'
 
 const USER_AGENT = 'tollgate'
@@ -37,6 +38,18 @@ export function forModel<R extends UpstreamRequest>(request: R & Readonly<{ mode
   const end = modelAt + model.upstreamModel.length + QUOTES
   const pieces = [body.subarray(0, modelAt), Buffer.from(`"${upstreamModel}"`), body.subarray(end)]
   return { ...request, model: { ...model, upstreamModel }, body: Buffer.concat(pieces) }
+}
+
+/** The route stands behind a base address that has its `/v1`; versions and betas are the vendor's own. */
+const CHAT = { path: '/chat/completions', query: '', version: '', betas: '' } as const
+
+/** The same in one of the model's manners of chat. */
+export function inChat<R extends UpstreamRequest>(
+  request: R & Readonly<{ modelAt: number }>,
+  { body, modelAt }: ChatBody,
+  upstreamModel: string,
+): R {
+  return forModel({ ...request, ...CHAT, body, modelAt }, upstreamModel)
 }
 
 const QUOTES = 2

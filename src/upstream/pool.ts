@@ -3,7 +3,7 @@
  * "Choice", "Failover", "Retry budget".
  */
 
-import type { Model } from '../core/catalog.ts'
+import type { Model, UpstreamModel } from '../core/catalog.ts'
 import { Attempts, isCount, wasSent } from './attempts.ts'
 import { RetryBudgets } from './budget.ts'
 import { Conversations } from './conversations.ts'
@@ -17,6 +17,12 @@ import { sleep } from './waiting.ts'
 
 const BACKOFF_FIRST_MS = 25
 const BACKOFF_MS_MAX = 1_000
+
+/** Those that can be told the request: a model may have upstreams of both kinds. */
+function serving({ model, body, chat }: PoolRequest, known: readonly Endpoint[]): readonly Endpoint[] {
+  if (model.chat.length === 0) return known
+  return known.filter(({ dialect }) => (dialect === undefined ? body.length > 0 : chat !== undefined))
+}
 
 export class UpstreamPool {
   readonly #options: PoolOptions
@@ -71,12 +77,12 @@ export class UpstreamPool {
     this.#budgets.earn(request.accountId, this.#options.monotonicMs())
     const known = this.#endpoints(request.model)
     if (isCount(request) && known.length > 0) return this.#count(request, options, known)
-    return this.#ask(request, options, known)
+    return this.#ask(request, options, serving(request, known))
   }
 
   /** Only those that count are asked. Where they do not answer, an estimate may stand in for an upstream for which the configuration says so. */
   async #count<T extends object>(request: PoolRequest, options: CallOptions<T>, known: readonly Endpoint[]): Promise<T | Fault> {
-    const counting = known.filter(({ member }) => (member.config.countTokens ?? 'yes') === 'yes')
+    const counting = known.filter(({ member, dialect }) => dialect === undefined && (member.config.countTokens ?? 'yes') === 'yes')
     const [first] = known
     const made = counting.length > 0 ? await this.#ask(request, options, counting) : uncountedFault(first?.name ?? 'none')
     const isAnswered =
@@ -108,10 +114,11 @@ export class UpstreamPool {
   #endpoints(model: Model): readonly Endpoint[] {
     const known = this.#endpointsOf.get(model)
     if (known !== undefined) return known
-    const named = model.upstreams.length > 0 ? model.upstreams : this.members().map(({ name }) => ({ name, model: model.upstreamModel }))
-    const endpoints = named.flatMap(({ name, model: id }) => {
+    const named: readonly UpstreamModel[] =
+      model.upstreams.length > 0 ? model.upstreams : this.members().map(({ name }) => ({ name, model: model.upstreamModel }))
+    const endpoints = named.flatMap(({ name, model: id, dialect }) => {
       const member = this.#members.get(name)
-      return member === undefined ? [] : [new Endpoint(member, id)]
+      return member === undefined ? [] : [new Endpoint(member, id, dialect)]
     })
     this.#endpointsOf.set(model, endpoints)
     return endpoints

@@ -168,7 +168,7 @@ class Sent implements ConnectionCall {
       status,
       contentType: fields.get('content-type') ?? null,
       retryAfter: fields.get('retry-after') ?? null,
-      requestId: fields.get('request-id') ?? null,
+      requestId: fields.get('request-id') ?? fields.get('x-request-id') ?? null,
       body,
     })
     return sink

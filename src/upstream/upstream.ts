@@ -2,6 +2,7 @@
 
 import type { CountDifference } from '../core/aws-event-stream/invocation-metrics.ts'
 import type { Model } from '../core/catalog.ts'
+import type { ChatBody, ChatDialect } from '../core/chat-dialect.ts'
 import type { Dialect } from '../core/native/event.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Usage } from '../core/usage.ts'
@@ -62,13 +63,16 @@ export interface Body extends BodySource {
 }
 
 export type UpstreamRequest = Readonly<{
-  path: '/v1/messages' | '/v1/messages/count_tokens'
+  path: '/v1/messages' | '/v1/messages/count_tokens' | '/chat/completions'
   /** `?beta=true` or ''. */
   query: string
   model: Model
   body: Uint8Array
+  /** '' of a request in chat. */
   version: string
   betas: string
+  /** The same for servers that speak chat, as each of the model's manners of it has it; absent where none of them could be told. */
+  chat?: readonly ChatBody[]
 }>
 
 /** A 200. The body may still turn out to be broken. */
@@ -79,6 +83,10 @@ export type Reply = Readonly<{
   isEventStream: boolean
   /** The dialect of this upstream's streams. */
   dialect: Dialect
+  /** Present where the body is a chat completion, or a stream of its chunks. */
+  chat?: ChatReply
+  /** It is read to its end also behind a client that has left, since its figures come there. */
+  isFinishedAlone?: boolean
   /** Its errors reach customers in our words. */
   hidesErrorText?: boolean
   /** The upstream's own id of the request, where it gave one. */
@@ -90,6 +98,9 @@ export type Reply = Readonly<{
   /** The call was sent once before, on a connection that turned out to be dead; it is unknown whether it had arrived there. */
   isSecondTry?: boolean
 }>
+
+/** How an answer in the chat format is read. */
+export type ChatReply = Pick<ChatDialect, 'reasoning'>
 
 /** The upstream failed or refused before its first byte: what the client is told, and what the operator should know. */
 export type Fault = Readonly<{

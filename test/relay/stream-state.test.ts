@@ -9,7 +9,7 @@ import { runs } from '../support/property-runs.ts'
 
 const LAST = new TextEncoder().encode('END')
 const BROKEN = new Refusal('upstreamBroken')
-const answered: StreamEvent = { type: 'answered', upstream: 'north' }
+const answered: StreamEvent = { type: 'answered', isFinishedAlone: false, upstream: 'north' }
 const spoke: StreamEvent = { type: 'spoke' }
 const began: StreamEvent = { type: 'began' }
 const impatient: StreamEvent = { type: 'impatient' }

@@ -24,6 +24,7 @@ import { attempts, receipts } from '../../db/schema/requests.ts'
 import type { MailConfig, PaymentsConfig, UpstreamConfig } from '../../src/config/config.ts'
 import type { ConfigProblems } from '../../src/config/problems.ts'
 import type { Catalog, Model } from '../../src/core/catalog.ts'
+import type { ChatDialect } from '../../src/core/chat-dialect.ts'
 import { CONNECTIONS_MIN } from '../../src/core/connections.ts'
 import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { LIMITS, type Limits } from '../../src/core/limits.ts'
@@ -93,6 +94,31 @@ export type TestGatewayOptions = Readonly<{
   /** Stands between the gateway and its ledger: delays, refusals. */
   wrapLedger?: (ledger: Ledger) => Ledger
 }>
+
+/** The options of a gateway whose one upstream speaks chat. `address`: with its `/v1`. */
+export function chatUpstream(
+  address: string,
+  {
+    dialect: manner = {},
+    isFinishedAlone = true,
+    ...model
+  }: Partial<Model> & { dialect?: Partial<ChatDialect>; isFinishedAlone?: boolean } = {},
+): Pick<TestGatewayOptions, 'upstreams' | 'upstream' | 'models'> {
+  const dialect: ChatDialect = {
+    reasoning: 'auto',
+    maxTokensField: 'max_tokens',
+    streamUsage: true,
+    dropFields: [],
+    passFields: [],
+    ...manner,
+  }
+  const upstreams = [{ name: 'upstream-0', model: 'vendor-sonnet-1', dialect: 0 }]
+  return {
+    upstreams: [address],
+    upstream: { door: { kind: 'openai', dialect, isFinishedAlone }, auth: 'bearer' },
+    models: [{ isNative: false, chat: [dialect], upstreams, ...model }],
+  }
+}
 
 export type TestKey = Readonly<{
   /** Default `key_` + a running number; the account is `acc_` + the same suffix. */

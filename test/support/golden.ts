@@ -39,6 +39,8 @@ export const GOLDEN_MODEL: Model = {
   displayName: 'Stella 2',
   upstreamModel: 'stella-2-20260301',
   upstreams: [{ name: 'north', model: 'stella-2-20260301' }],
+  isNative: true,
+  chat: [],
   rates: {
     input: picos(3_000_000n),
     output: picos(15_000_000n),

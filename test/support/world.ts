@@ -153,6 +153,8 @@ export const makeTestModel = (more: Partial<Model> = {}): Model => ({
   displayName: 'Sonnet',
   upstreamModel: 'vendor-sonnet-1',
   upstreams: [{ name: 'primary', model: 'vendor-sonnet-1' }],
+  isNative: true,
+  chat: [],
   rates: GOLDEN_MODEL.rates,
   contextWindow: 200_000,
   maxOutputTokens: 64_000,

@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from '../json.ts'
 import type { Bounds } from '../pricing.ts'
 import { billedUsage, cacheCreationOf, isReported, mergeUsage, NO_USAGE, NOT_REPORTED, type ReportedUsage, type Usage } from '../usage.ts'
 import type { NativeEvent } from './event.ts'
+import { isOwnSignature } from './own-signature.ts'
 
 export type Observation = {
   /** `message_start` was seen: from here on an ended stream is billed. */
@@ -18,6 +19,8 @@ export type Observation = {
   /** Raw native value; undefined until a `message_delta` names one. */
   stopReason: string | undefined
   stopSequence: string | undefined
+  /** Of a server whose figures come behind the end: it has come, and they may not. */
+  isFinished?: boolean
   /** Bytes of text, thinking, signatures and tool input that were delivered, as JSON literals without their quotes. */
   contentBytes: number
 }
@@ -48,8 +51,9 @@ export function observe(seen: Observation, event: NativeEvent): void {
     if (isObject(block)) seen.contentBytes += contentBytesOf(block)
   } else if (event.type === 'content_block_delta') {
     const delta = event.body['delta']
-    // A signature is thinking that the client did not ask to read: it was written and paid for all the same.
-    if (isObject(delta) && typeof delta['signature'] === 'string') seen.contentBytes += delta['signature'].length
+    // A signature is thinking that the client did not ask to read: it was written and paid for all the same. One of ours says nothing.
+    if (isObject(delta) && typeof delta['signature'] === 'string' && !isOwnSignature(delta['signature']))
+      seen.contentBytes += delta['signature'].length
   } else if (event.type === 'message_delta') {
     const { usage } = event.body
     seen.reported = mergeUsage(seen.reported, usage)
@@ -77,7 +81,7 @@ export const modelOf = ({ model }: JsonObject): string | undefined =>
 const MODEL_LENGTH_MAX = 256
 
 /** A stop reason and the final figures have come: nothing but the terminal event is missing, and it says nothing. */
-export const isToldWhole = (seen: Observation): boolean => seen.stopReason !== undefined && seen.isOutputFinal
+export const isToldWhole = (seen: Observation): boolean => seen.isFinished === true || (seen.stopReason !== undefined && seen.isOutputFinal)
 
 /** The same, where less was delivered than was written before a cut: an estimate counts only what was on its way to the client. */
 export const onlyDelivered = (seen: Observation, contentBytes: number): Observation =>

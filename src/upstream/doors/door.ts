@@ -3,7 +3,10 @@
  * doors.md "Kinds".
  */
 
-import type { CallEvents, UpstreamRequest } from '../upstream.ts'
+import type { CallEvents, Reply, UpstreamRequest } from '../upstream.ts'
+
+/** See `Reply`. */
+type ChatAnswers = Required<Pick<Reply, 'chat' | 'isFinishedAlone'>>
 
 /** Header fields, their names in lower case. */
 export type Fields = Readonly<Record<string, string>>
@@ -17,6 +20,8 @@ export interface Door {
   edit?(request: UpstreamRequest): UpstreamRequest
   /** Fields of this one call, such as a signature; a promise only where something has to be waited for; a text: why there are none. Never rejects. */
   prove?(call: ProvenCall): Proof | Promise<Proof>
+  /** A 200 is a chat completion or a stream of its chunks, which are read by the format of the client; absent: it is native, or becomes it by `reading`. */
+  readonly chat?: ChatAnswers
   /** How the body of a 200 is read; absent or undefined: it is native. */
   reading?(request: UpstreamRequest, contentType: string, events: CallEvents): Reading | undefined
 }

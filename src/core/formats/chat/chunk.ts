@@ -15,6 +15,7 @@ type Close = Readonly<{ plain: ByteString; braced: ByteString }>
 
 const closeOf = (plain: ByteString): Close => ({ plain, braced: solid(ascii`}${plain}`) })
 
+const NO_LOGPROBS = ascii`,"logprobs":null`
 const CLOSE = closeOf(solid(ascii`,"logprobs":null,"finish_reason":null}]}\n\n`))
 const CLOSE_BEFORE_USAGE = closeOf(solid(ascii`,"logprobs":null,"finish_reason":null}],"usage":null}\n\n`))
 const CHOICE = ascii`{"index":0,"delta":`
@@ -46,6 +47,15 @@ export class ChunkWriter {
   /** A chunk with a whole delta. */
   delta(delta: ChatDelta): ByteString {
     return concat(this.#open, encodeJson(delta), this.#close.plain)
+  }
+
+  /** The same of a server that speaks chat itself, with what it says of the probabilities. */
+  chunk(delta: unknown, logprobs: unknown): ByteString {
+    const after =
+      logprobs === null
+        ? this.#close.plain
+        : concat(ascii`,"logprobs":${encodeJson(logprobs)}`, this.#close.plain.slice(NO_LOGPROBS.length))
+    return concat(this.#open, encodeJson(delta), after)
   }
 
   /** The finish chunk, the usage where the client wants it, and `[DONE]`. */

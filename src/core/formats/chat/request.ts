@@ -2,22 +2,9 @@
 
 import { conversationOf, isUserTurn, type Opening } from '../../affinity.ts'
 import type { Body } from '../../body.ts'
+import type { Model } from '../../catalog.ts'
 import type { Call, ReadContext } from '../../format.ts'
-import {
-  checkArray,
-  checkBoolean,
-  checkInteger,
-  checkRange,
-  firstRefusal,
-  isGiven,
-  isObject,
-  type JsonObject,
-  NOT_A_STRING,
-  NOT_AN_ARRAY,
-  NOT_AN_OBJECT,
-  REQUIRED,
-} from '../../json.ts'
-import { isBlank } from '../../native/shapes.ts'
+import { isGiven, isObject, type JsonObject, NOT_AN_OBJECT } from '../../json.ts'
 import { includesCost } from '../../native/shown-cost.ts'
 import { NATIVE_VERSION } from '../../native/versions.ts'
 import { invalid, modelUnavailable, Refusal } from '../../refusal.ts'
@@ -25,17 +12,37 @@ import { compose, givenIds, userIdOf } from '../translate/body.ts'
 import { readCacheControl, wishesCaching } from '../translate/caching.ts'
 import { type JsonMode, jsonHint } from '../translate/json-mode.ts'
 import { readBudget, readEffort, readNativeThinking, type ThinkingWish } from '../translate/thinking.ts'
-import { isRole, type MessageFields, ROLES, readMessages } from './messages.ts'
+import { readMessages } from './messages.ts'
+import { readPassed } from './pass/request.ts'
+import { includesUsageChunk, numberOf, readShape, type Shape } from './shape.ts'
 import { readTools } from './tools.ts'
 import type { ChatEcho } from './wire.ts'
 
 /** Shape of the body, then the model, then what depends on the model. */
-export function readChatRequest({ json }: Body, context: ReadContext): Call<ChatEcho> | Refusal {
-  const shape = readShape(json)
+export function readChatRequest(body: Body, context: ReadContext): Call<ChatEcho> | Refusal {
+  const shape = readShape(body.json)
   if (shape instanceof Refusal) return shape
   const model = context.find(shape.modelId)
   if (model === undefined) return modelUnavailable(shape.modelId)
+  if (model.chat.length === 0) return readTranslated(body, shape, model, context)
+  const passed = readPassed(body, shape, model, context)
+  if (!model.isNative) return passed
+  const translated = readTranslated(body, shape, model, context)
+  return translated instanceof Refusal || passed instanceof Refusal ? translated : withBoth(translated, passed)
+}
 
+/** For a model that has upstreams of both kinds: what is held is enough for either. */
+const withBoth = (native: Call<ChatEcho>, { chat = [], bounds }: Call<ChatEcho>): Call<ChatEcho> => ({
+  ...native,
+  chat,
+  bounds: {
+    ...native.bounds,
+    bodyBytes: Math.max(native.bounds.bodyBytes, bounds.bodyBytes),
+    hasOpaqueInput: native.bounds.hasOpaqueInput || bounds.hasOpaqueInput,
+  },
+})
+
+function readTranslated({ json }: Body, shape: Shape, model: Model, context: ReadContext): Call<ChatEcho> | Refusal {
   const read = readMessages(shape.messages, model.rejects.has('assistant_first'))
   if (read instanceof Refusal) return read
   const named = readTools(json)
@@ -89,56 +96,6 @@ export function readChatRequest({ json }: Body, context: ReadContext): Call<Chat
   return { model, isStream, body, bounds, routing, ...native, echo }
 }
 
-type Shape = Readonly<{ modelId: string; messages: readonly MessageFields[]; stopSequences: readonly string[] }>
-
-function readShape(json: JsonObject): Shape | Refusal {
-  const { model } = json
-  if (!isGiven(model) || model === '') return invalid('model', REQUIRED)
-  if (typeof model !== 'string') return invalid('model', NOT_A_STRING)
-  const messages = readMessageShapes(json['messages'])
-  if (messages instanceof Refusal) return messages
-  const stopSequences = readStop(json['stop'])
-  if (stopSequences instanceof Refusal) return stopSequences
-  return checkFields(json) ?? { modelId: model, messages, stopSequences }
-}
-
-function readMessageShapes(messages: unknown): readonly MessageFields[] | Refusal {
-  if (!isGiven(messages)) return invalid('messages', REQUIRED)
-  if (!Array.isArray(messages)) return invalid('messages', NOT_AN_ARRAY)
-  if (messages.length === 0) return invalid('messages', 'at least one message is required')
-  for (let index = 0; index < messages.length; index++) {
-    const fields: unknown = messages[index]
-    if (!isObject(fields)) return invalid(`messages[${index}]`, NOT_AN_OBJECT)
-    const { role } = fields
-    if (!isGiven(role)) return invalid(`messages[${index}].role`, REQUIRED)
-    if (!isRole(role)) return invalid(`messages[${index}].role`, `Input should be one of ${ROLES.join(', ')}`)
-  }
-  return messages
-}
-
-const checkFields = (json: JsonObject): Refusal | undefined =>
-  firstRefusal(
-    checkInteger(json['max_completion_tokens'], 'max_completion_tokens', 1),
-    checkInteger(json['max_tokens'], 'max_tokens', 1),
-    checkRange(json['temperature'], 'temperature', 0, 2),
-    checkRange(json['top_p'], 'top_p', 0, 1),
-    checkInteger(json['top_k'], 'top_k', 0),
-    checkInteger(json['n'], 'n', 1),
-    checkBoolean(json['stream'], 'stream'),
-    checkBoolean(json['parallel_tool_calls'], 'parallel_tool_calls'),
-    checkArray(json['tools'], 'tools'),
-    checkArray(json['functions'], 'functions'),
-    isGiven(json['stream_options']) && !isObject(json['stream_options']) ? invalid('stream_options', NOT_AN_OBJECT) : undefined,
-  )
-
-/** One string or several; those without a visible character, which native refuses, and repetitions are left out. */
-function readStop(stop: unknown): readonly string[] | Refusal {
-  if (!isGiven(stop)) return []
-  const entries: readonly unknown[] = Array.isArray(stop) ? stop : [stop]
-  if (!entries.every((entry) => typeof entry === 'string')) return invalid('stop', 'Input should be a string or an array of strings')
-  return [...new Set(entries)].filter((entry) => !isBlank(entry))
-}
-
 /** `function_call` goes with `functions`; such a client can take one call only. */
 function choiceOf(json: JsonObject, isLegacy: boolean) {
   if (!isLegacy) {
@@ -187,8 +144,3 @@ function readResponseFormat(value: unknown): JsonMode | Refusal {
       return invalid('response_format.type', 'Input should be one of text, json_object, json_schema')
   }
 }
-
-const includesUsageChunk = (json: JsonObject): boolean =>
-  isObject(json['stream_options']) && json['stream_options']['include_usage'] === true
-
-const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)

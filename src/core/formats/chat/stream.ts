@@ -3,7 +3,7 @@
  * Rules: chat.md "Chunks", "End", "Errors in a stream".
  */
 
-import { ascii, type ByteString, concat, EMPTY, encodeJson, toBytes } from '../../bytes/byte-string.ts'
+import { type ByteString, concat, EMPTY, toBytes } from '../../bytes/byte-string.ts'
 import { ByteWriter } from '../../bytes/byte-writer.ts'
 import type { Answered, Stamp } from '../../format.ts'
 import { isObject, type JsonObject } from '../../json.ts'
@@ -13,12 +13,12 @@ import type { Dialect, NativeEvent } from '../../native/event.ts'
 import type { Observation } from '../../native/observation.ts'
 import { NativeReader, type NativeSink } from '../../native/reader.ts'
 import { Refusal } from '../../refusal.ts'
-import { errorBody } from '../../refusal-body.ts'
 import type { Pushed, StreamClose, Transcoder } from '../../transcoder.ts'
 import { exactInput, hasInput } from '../translate/arguments.ts'
 import { ChunkWriter } from './chunk.ts'
 import { OpenThinking, OpenToolCall } from './open-blocks.ts'
 import { finishReason } from './response.ts'
+import { errorEnd, HEARTBEAT } from './stream-end.ts'
 import { chatUsage } from './usage.ts'
 import { type ChatEcho, completionId } from './wire.ts'
 
@@ -54,13 +54,8 @@ export class ChatTranscoder implements Transcoder, NativeSink {
     return this.#take()
   }
 
-  /**
-   * The standard error body, in bytes that every known client takes for an error: go-openai looks for `data: {"error":` in the first line, eino and
-   * langchain4j for the name of the event, which must not stand before the data. Rules: chat.md "Errors in a stream".
-   */
   fail(refusal: Refusal): Uint8Array {
-    const { error, type } = errorBody(refusal)
-    return toBytes(ascii`data: ${encodeJson({ error, type })}\nevent: error\n\n`)
+    return errorEnd(refusal)
   }
 
   hears(dialect: Dialect, hidesErrorText = false): void {
@@ -226,4 +221,3 @@ type Lifted = Readonly<{ template: Template; out: ByteWriter }>
 /** Of all streams: empty between two pushes. */
 const OUT = new ByteWriter()
 const NOTHING: Pushed = {}
-const HEARTBEAT = toBytes(ascii`: keep-alive\n\n`)

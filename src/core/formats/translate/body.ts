@@ -188,7 +188,7 @@ function isOpaque(block: Block): boolean {
 const DEFAULT_STREAM = 32_000
 const DEFAULT_COMPLETE = 16_000
 
-const maxTokensOf = (asked: number | undefined, isStream: boolean, model: { maxOutputTokens: number }): number =>
+export const maxTokensOf = (asked: number | undefined, isStream: boolean, model: { maxOutputTokens: number }): number =>
   Math.min(asked ?? (isStream ? DEFAULT_STREAM : DEFAULT_COMPLETE), model.maxOutputTokens)
 
 type Sampling = Readonly<{ temperature: number | undefined; topP: number | undefined; topK: number | undefined }>

@@ -1,0 +1,168 @@
+/**
+ * The native blocks that a chat answer amounts to, one after the other: text, reasoning and calls, as frames of a native stream. Rules: openai.md "Blocks", "Thinking";
+ * native.md "Stream".
+ */
+
+import { ascii, type ByteString, concat, EMPTY, encodeJson } from '../../../bytes/byte-string.ts'
+import { writeNativeEvent } from '../../../native/event.ts'
+import { ownSignature, type ReasoningField } from '../../../native/own-signature.ts'
+import { CallPositions } from './call-positions.ts'
+import { type Called, madeCallId } from './chunk.ts'
+import { OpenArguments, type WaitingBlock, WaitingBlocks, type WaitingCall } from './waiting-blocks.ts'
+
+type OpenBlock =
+  | Readonly<{ kind: 'text'; before: ByteString }>
+  | Readonly<{ kind: 'reasoning'; before: ByteString; field: ReasoningField }>
+  | Readonly<{ kind: 'call'; before: ByteString; position: number; args: OpenArguments }>
+
+const AFTER = ascii`}}\n\n`
+const DELTAS = {
+  text: ascii`text_delta","text":`,
+  reasoning: ascii`thinking_delta","thinking":`,
+  call: ascii`input_json_delta","partial_json":`,
+} as const
+/** Some servers say so of a call without arguments. */
+const NO_ARGUMENTS = ascii`"null"`
+
+export class NativeBlocks {
+  /** Frames that have not left. */
+  out = EMPTY
+  readonly #waiting = new WaitingBlocks()
+  #open: OpenBlock | undefined
+  #index = 0
+  readonly #calls = new CallPositions()
+  readonly #answerId: string
+
+  /** `answerId`: by which calls are named whose server does not. */
+  constructor(answerId: string) {
+    this.#answerId = answerId
+  }
+
+  /** More waits for its turn than is kept. */
+  get isOverfull(): boolean {
+    return this.#waiting.isOverfull
+  }
+
+  /** `literal`: a JSON string with its quotes. An empty one says nothing. */
+  say(kind: 'text' | 'reasoning', literal: ByteString, field: ReasoningField = 'reasoning_content'): void {
+    if (literal.length <= 2) return
+    if (this.#open?.kind !== kind && !this.#mayOpen()) {
+      this.#waiting.put(this.#waiting.lastText(kind), literal)
+      return
+    }
+    if (this.#open?.kind !== kind) this.#begin(kind, field)
+    this.#delta(literal)
+  }
+
+  /** A piece of a call, with all that the server says of it. */
+  call(called: Called): void {
+    const { id, name, args } = called
+    const position = this.#calls.positionOf(called)
+    const literal = args === undefined ? undefined : encodeJson(args)
+    if (this.#isOpen(position)) {
+      if (literal !== undefined) this.#arguments(literal)
+      return
+    }
+    const known = this.#waiting.call(position)
+    const call: WaitingCall = known ?? { kind: 'call', position, id, name, parts: [] }
+    if (known === undefined) this.#waiting.add(call)
+    call.id ??= id
+    call.name ??= name
+    if (literal !== undefined) this.#waiting.put(call, literal)
+    this.#advance(false)
+  }
+
+  /** A piece of the arguments of the call that the server numbers so. */
+  arguments(index: number, literal: ByteString): void {
+    const position = this.#calls.positionOf({ index, id: undefined, name: undefined })
+    const waiting = this.#waiting.call(position)
+    if (this.#isOpen(position)) this.#arguments(literal)
+    else if (waiting !== undefined) this.#waiting.put(waiting, literal)
+  }
+
+  #isOpen(position: number): boolean {
+    return this.#open?.kind === 'call' && this.#open.position === position
+  }
+
+  /** More arguments of the open call. */
+  #arguments(literal: ByteString): void {
+    if (this.#open?.kind !== 'call' || literal.length <= 2) return
+    if (this.#open.args.isEmpty && literal === NO_ARGUMENTS) return
+    this.#open.args.add(literal)
+    this.#delta(literal)
+  }
+
+  /** The answer has ended: what waited is said, and the last block closed. */
+  end(): void {
+    this.#advance(true)
+    this.#close()
+  }
+
+  take(): ByteString {
+    const { out } = this
+    this.out = EMPTY
+    return out
+  }
+
+  /** Whether another block may begin now: the open one is closed then. A call lasts until its arguments are whole. */
+  #mayOpen(): boolean {
+    if (!this.#waiting.isEmpty) return false
+    return this.#open?.kind !== 'call' || this.#open.args.isWhole
+  }
+
+  /** Says what waits as far as it may be said. `isEnd`: all of it. */
+  #advance(isEnd: boolean): void {
+    while (!this.#waiting.isEmpty && (isEnd || this.#open?.kind !== 'call' || this.#open.args.isWhole)) {
+      const next = this.#waiting.next()
+      if (next !== undefined) this.#sayAll(next)
+    }
+  }
+
+  #sayAll(block: WaitingBlock): void {
+    if (block.kind === 'call') this.#beginCall(block)
+    else this.#begin(block.kind, 'reasoning_content')
+    for (const part of block.parts) {
+      if (block.kind === 'call') this.#arguments(part)
+      else this.#delta(part)
+    }
+  }
+
+  #begin(kind: 'text' | 'reasoning', field: ReasoningField): void {
+    const block = kind === 'text' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', signature: '' }
+    const before = this.#start(kind, block)
+    this.#open = kind === 'text' ? { kind, before } : { kind, before, field }
+  }
+
+  #beginCall({ position, id, name }: WaitingCall): void {
+    const before = this.#start('call', { type: 'tool_use', id: id ?? madeCallId(this.#answerId, position), name: name ?? '', input: {} })
+    this.#open = { kind: 'call', before, position, args: new OpenArguments() }
+  }
+
+  /** The frame that begins a block; gives what its deltas begin with. */
+  #start(kind: OpenBlock['kind'], block: Readonly<Record<string, unknown>>): ByteString {
+    this.#close()
+    const index = this.#index++
+    this.#write(writeNativeEvent('content_block_start', { index, content_block: block }))
+    return ascii`event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{"type":"${DELTAS[kind]}`
+  }
+
+  #delta(literal: ByteString): void {
+    if (this.#open !== undefined) this.#write(concat(this.#open.before, literal, AFTER))
+  }
+
+  #close(): void {
+    const open = this.#open
+    if (open === undefined) return
+    this.#open = undefined
+    const index = this.#index - 1
+    if (open.kind === 'reasoning') {
+      const delta = { type: 'signature_delta', signature: ownSignature(open.field) }
+      this.#write(writeNativeEvent('content_block_delta', { index, delta }))
+    }
+    this.#write(writeNativeEvent('content_block_stop', { index }))
+  }
+
+  #write(frames: ByteString): void {
+    this.out = concat(this.out, frames)
+  }
+}

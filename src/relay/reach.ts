@@ -1,0 +1,25 @@
+/**
+ * A call as each kind of upstream that its model has can be told it. What servers of the chat format cannot be told is refused, unless a native one can serve it. Rules:
+ * openai.md "Pools", "Native requests", "Thinking".
+ */
+
+import type { Call } from '../core/format.ts'
+import { chatBodiesOf } from '../core/formats/chat/reverse/request.ts'
+import { withoutOwnThinking } from '../core/native/own-thinking.ts'
+import { Refusal } from '../core/refusal.ts'
+
+export function withReach<Echo>(call: Call<Echo>): Call<Echo> | Refusal {
+  const { model } = call
+  if (model.chat.length === 0) return model.mayMeetOwnThinking === true ? asNative(call) : call
+  const chat = call.chat ?? chatBodiesOf({ body: call.body, model, outputTokensMax: call.bounds.outputTokensMax })
+  if (chat instanceof Refusal) return model.isNative ? asNative(call) : chat
+  const told = model.isNative ? asNative(call) : { ...call, body: new Uint8Array() }
+  const bodyBytes = Math.max(told.bounds.bodyBytes, ...chat.map(({ body }) => body.byteLength))
+  return { ...told, chat, bounds: { ...told.bounds, bodyBytes } }
+}
+
+function asNative<Echo>(call: Call<Echo>): Call<Echo> {
+  const { body, routing } = call
+  const native = withoutOwnThinking({ body, modelAt: routing.modelAt })
+  return native.body === body ? call : { ...call, body: native.body, routing: { ...routing, modelAt: native.modelAt } }
+}
