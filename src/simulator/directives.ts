@@ -4,6 +4,7 @@
  */
 
 import { readBalancedJson } from './balanced-json.ts'
+import { CHAT_DIALECTS } from './chat-dialects.ts'
 
 export const DIRECTIVES: readonly { directive: string; effect: string }[] = [
   { directive: '[sim help]', effect: 'answers with this list' },
@@ -35,6 +36,10 @@ export const DIRECTIVES: readonly { directive: string; effect: string }[] = [
   { directive: '[sim html]', effect: 'answers 200 with a web page' },
   { directive: '[sim empty]', effect: 'answers 200 without a body' },
   { directive: '[sim nousage]', effect: 'leaves all usage out' },
+  {
+    directive: '[sim dialect=kimi]',
+    effect: `as a server of the chat format: speaks as that one does, one of ${CHAT_DIALECTS.join(', ')}`,
+  },
   { directive: '[sim toolong]', effect: 'refuses the prompt as too long for the context window' },
 ]
 

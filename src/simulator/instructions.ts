@@ -1,6 +1,7 @@
 /** What the directives of a prompt ask for, as data. Rules: the list in `directives.ts`. */
 
 import { isObject, type JsonObject } from '../core/json.ts'
+import { CHAT_DIALECTS, type ChatDialectName } from './chat-dialects.ts'
 import type { Directive } from './directives.ts'
 
 export type Instructions = Readonly<{
@@ -18,6 +19,8 @@ export type Instructions = Readonly<{
   faults: readonly Fault[]
   body: 'answer' | 'html' | 'empty'
   hasUsage: boolean
+  /** Which server of the chat format it speaks like; undefined: like none. */
+  chatDialect: ChatDialectName | undefined
   wantsHelp: boolean
   /** Directives that say nothing known. */
   unknown: readonly string[]
@@ -60,6 +63,7 @@ export function readInstructions(directives: readonly Directive[]): Instructions
     faults: [],
     body: 'answer',
     hasUsage: true,
+    chatDialect: undefined,
     wantsHelp: false,
     unknown: [],
   }
@@ -116,6 +120,9 @@ function readWord(draft: Draft, word: string, value: unknown, words: Words): boo
     case 'stop':
       draft.stopReason = value === 'null' ? null : typeof value === 'string' ? value : undefined
       return draft.stopReason !== undefined
+    case 'dialect':
+      draft.chatDialect = CHAT_DIALECTS.find((name) => name === value)
+      return draft.chatDialect !== undefined
     case 'tool':
     case 'tools':
       return readCalls(draft, word, value, words)

@@ -6,6 +6,7 @@
 import { boundedMap } from '../core/bounded-map.ts'
 import type { SimulatedAnswer } from './answer.ts'
 import { makePromptCache, promptTokens } from './cache.ts'
+import { answerChat, CHAT_ROUTE, type Noted } from './chat.ts'
 import { type MessageHead, wholeMessage } from './frames.ts'
 import type { Fault, WantedRefusal } from './instructions.ts'
 import { outputTokens } from './limit-answer.ts'
@@ -58,7 +59,7 @@ export function makeSimulator(options: SimulatorOptions = {}): Simulator {
       return times <= failure.timesMax
     }
 
-  return async (request) => {
+  const askNative = async (request: Request, noted: Noted = {}): Promise<Response> => {
     const turn = seed.hash('request', ++requests)
     const requestId = `req_${mark}${turn}`
     if (apiKey !== undefined && request.headers.get('x-api-key') !== apiKey)
@@ -67,6 +68,7 @@ export function makeSimulator(options: SimulatorOptions = {}): Simulator {
     const read = await readCall(request)
     if (read instanceof Problem) return errorResponse(read.status, read.message, requestId)
     const prompt = readPrompt(read.native, standing.directives)
+    noted.dialect = prompt.instructions.chatDialect
     await pause(prompt.instructions.waitMs, clock, request.signal)
     const refusal = prompt.instructions.refusals.find(isDue(prompt, read.isCounting))
     if (refusal !== undefined) return refuse(refusal, promptTokens(read.native), requestId)
@@ -84,6 +86,11 @@ export function makeSimulator(options: SimulatorOptions = {}): Simulator {
     const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'request-id': requestId }
     return new Response(pacedBody(steps, speed, clock, request.signal), { headers })
   }
+
+  return (request) =>
+    new URL(request.url).pathname === CHAT_ROUTE && request.method === 'POST'
+      ? answerChat(request, askNative, Date.now)
+      : askNative(request)
 }
 
 type Call = Readonly<{ native: NativeRequest; isCounting: boolean }>
