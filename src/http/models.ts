@@ -5,7 +5,8 @@
 
 import { Type } from '@sinclair/typebox'
 import { Elysia, type Static, t } from 'elysia'
-import { type Model, modelOf, modelsOf } from '../core/catalog.ts'
+import { type Model, modelOf, modelsOf, type Rejection } from '../core/catalog.ts'
+import { FORMAT_NAMES } from '../core/format.ts'
 import { type Picos, picos, toExactUsdText, toUsd, ZERO } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import { pathOf } from '../relay/request-target.ts'
@@ -30,7 +31,16 @@ const MODEL = t.Object(
     display_name: t.String(),
     max_input_tokens: Type.Integer({ description: 'The context window' }),
     max_tokens: Type.Integer({ description: 'The longest answer' }),
+    max_output_tokens: Type.Integer({ description: 'The longest answer' }),
     context_length: Type.Integer({ description: 'The context window' }),
+    max_model_len: Type.Integer({ description: 'The context window' }),
+    formats: t.Array(t.String(), { description: 'In which it may be asked' }),
+    upstream_formats: t.Array(t.String(), { description: '`native`, `chat`: what the servers behind it speak' }),
+    architecture: t.Object({ input_modalities: t.Array(t.String()), output_modalities: t.Array(t.String()) }),
+    input_cost_per_token: t.Number({ description: 'USD' }),
+    output_cost_per_token: t.Number({ description: 'USD' }),
+    cache_read_input_token_cost: t.Number({ description: 'USD' }),
+    cache_creation_input_token_cost: t.Number({ description: 'USD' }),
     pricing: t.Object({
       input: price('input tokens'),
       output: price('output tokens'),
@@ -131,7 +141,16 @@ const modelShape = (model: Model): Static<typeof MODEL> => ({
   display_name: model.displayName,
   max_input_tokens: model.contextWindow,
   max_tokens: model.maxOutputTokens,
+  max_output_tokens: model.maxOutputTokens,
   context_length: model.contextWindow,
+  max_model_len: model.contextWindow,
+  formats: [...FORMAT_NAMES],
+  upstream_formats: [...(model.isNative ? ['native'] : []), ...(model.chat.length > 0 ? ['chat'] : [])],
+  architecture: { input_modalities: inputsOf(model), output_modalities: ['text'] },
+  input_cost_per_token: usdOf(model.rates.input),
+  output_cost_per_token: usdOf(model.rates.output),
+  cache_read_input_token_cost: usdOf(model.rates.cacheRead),
+  cache_creation_input_token_cost: usdOf(model.rates.cacheWrite5m),
   pricing: {
     input: usdPerMillion(model.rates.input),
     output: usdPerMillion(model.rates.output),
@@ -141,6 +160,14 @@ const modelShape = (model: Model): Static<typeof MODEL> => ({
     ...(model.rates.serverToolUse === ZERO ? {} : { server_tool_use: toUsd(model.rates.serverToolUse) }),
   },
 })
+
+/** A model with native upstreams is served by those where the others lack something. */
+function inputsOf({ isNative, rejects }: Model): string[] {
+  const has = (rejection: Rejection): boolean => isNative || !rejects.has(rejection)
+  return ['text', ...(has('images') ? ['image'] : []), ...(has('documents') ? ['file'] : [])]
+}
+
+const usdOf = (rate: Picos): number => Number(toExactUsdText(rate))
 
 /** USD for a million tokens, as price lists say it. */
 const usdPerMillion = (rate: Picos): number => Number(toExactUsdText(picos(rate * TOKENS_PRICED)))

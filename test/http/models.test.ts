@@ -15,7 +15,16 @@ const SONNET = {
   display_name: 'Sonnet',
   max_input_tokens: 200_000,
   max_tokens: 64_000,
+  max_output_tokens: 64_000,
   context_length: 200_000,
+  max_model_len: 200_000,
+  formats: ['messages', 'chat', 'responses'],
+  upstream_formats: ['native'],
+  architecture: { input_modalities: ['text', 'image', 'file'], output_modalities: ['text'] },
+  input_cost_per_token: 0.000003,
+  output_cost_per_token: 0.000015,
+  cache_read_input_token_cost: 0.0000003,
+  cache_creation_input_token_cost: 0.00000375,
   pricing: { input: 3, output: 15, cache_read: 0.3, cache_write: 3.75, cache_write_1h: 6 },
 }
 
@@ -35,6 +44,22 @@ test('200: the plan’s models, newest first, in the shape that both vendors’ 
     expect(list.data.map(({ id }) => id)).toEqual(['sonnet', 'vendor/model:v1@2.5'])
     expect(list.data[0]).toEqual(SONNET)
   }
+})
+
+test('200: a model says which formats its servers speak, and which inputs they lack; a native one beside them has them', async () => {
+  const dialect = { reasoning: 'auto', maxTokensField: 'max_tokens', streamUsage: true, dropFields: [], passFields: [] } as const
+  const desk = { isNative: false, chat: [dialect], rejects: new Set(['images', 'documents'] as const) }
+  const { world, addKey } = makeTestWorld({
+    catalog: makeTestCatalog([
+      { id: 'desk', ...desk },
+      { id: 'both', ...desk, isNative: true, createdSeconds: 1 },
+    ]),
+  })
+  const list = await listOf(await ask(smallApp(world), '/v1/models', { headers: bearer(addKey()) }))
+  expect(list.data).toMatchObject([
+    { id: 'desk', upstream_formats: ['chat'], architecture: { input_modalities: ['text'] } },
+    { id: 'both', upstream_formats: ['native', 'chat'], architecture: { input_modalities: ['text', 'image', 'file'] } },
+  ])
 })
 
 test('200: a plan without models is an empty list with null cursors', async () => {
