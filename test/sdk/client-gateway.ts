@@ -8,7 +8,7 @@ import { type Picos, picos } from '../../src/core/money.ts'
 import { costOf } from '../../src/core/pricing.ts'
 import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
 import { makeSimulator } from '../../src/simulator/simulator.ts'
-import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { chatUpstream, MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { makeTestModel } from '../support/world.ts'
 
 export { MODEL_ID }
@@ -36,9 +36,11 @@ type Sent = Readonly<{ path: string; body: Record<string, unknown>; headers: Hea
 
 const BALANCE = { usd: '25', picos: 25_000_000_000_000n }
 
-export async function startClientGateway(): Promise<ClientGateway> {
+/** `speaks`: the format of the upstream. */
+export async function startClientGateway(speaks: 'native' | 'chat' = 'native'): Promise<ClientGateway> {
   const simulator = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: makeSimulator({ tokensPerSecond: 0 }) })
-  const gateway = await startTestGateway({ upstreams: [simulator.url.origin] })
+  const { origin } = simulator.url
+  const gateway = await startTestGateway(speaks === 'native' ? { upstreams: [origin] } : chatUpstream(`${origin}/v1`))
   const secret = await gateway.createKey({ id: 'key_client', balanceUsd: BALANCE.usd })
   const poorSecret = await gateway.createKey({ id: 'key_poor', balanceUsd: '0.000001', limitUsd: '0' })
   const sent: Sent[] = []
