@@ -8,7 +8,7 @@ export type Echo = (typeof ECHOES)[number]
 export const ECHOES = ['any', 'alarm', 'fail'] as const
 
 const CLOUD_PREFIX = /^(?:[a-z-]{2,12}\.)?anthropic\./
-const SNAPSHOT = /(?:-v\d+(?::\d+)?|[-@](?:\d{8}|latest|default))$/
+const SNAPSHOT = /(?:-v\d+(?::\d+)?|[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest|default))$/
 /** An address of a cloud's resource says nothing of the model. */
 const ADDRESS = /^arn:/
 
