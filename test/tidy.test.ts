@@ -37,6 +37,8 @@ const LAYER: Readonly<Record<string, number>> = {
   departure: 4,
   listeners: 5,
   gateway: 5,
+  'ledger-process': 5,
+  'gateway-parts': 4,
   cli: 5,
   main: 5,
 }
@@ -47,6 +49,9 @@ const NEIGHBOURS_ALLOWED = new Set([
   'web http',
   'relay-of-gateway answers-beside',
   'gateway listeners',
+  'ledger-process listeners',
+  'cli ledger-process',
+  'gateway-parts real-world',
   'cli gateway',
   'main cli',
 ])
@@ -69,6 +74,7 @@ const LEDGER_FLOOR: Readonly<Record<string, number>> = {
   writing: 5,
   admission: 5,
   'open-options': 6,
+  relays: 7,
   sqlite: 7,
   postgres: 7,
   open: 8,

@@ -48,7 +48,8 @@ export type Config = Readonly<{
 
 /** `path`, absolute: the database file of SQLite; on Postgres the folder that it is in keeps the node's own files, such as the spill. */
 export type LedgerConfig = SqliteConfig | PostgresConfig
-type SqliteConfig = Readonly<{ kind: 'sqlite'; path: string }>
+/** `part`: of a process that is one of several on the file, which no setting says; undefined: it is alone. */
+type SqliteConfig = Readonly<{ kind: 'sqlite'; path: string; part?: 'ledger process' | 'relay' }>
 type PostgresConfig = Readonly<{
   kind: 'postgres'
   path: string

@@ -2,9 +2,10 @@
 
 import type { FactDifference, NodeFacts } from '../core/node-facts.ts'
 import type { ServerPromise } from '../core/server-promise.ts'
-import type { GroupCommitOptions } from './admission/group-commit.ts'
+import type { GroupCommitOptions } from './admission/group-commit-options.ts'
+import type { Enter, ThreadOptions } from './admission/thread-handle.ts'
 import type { Ledger } from './ledger.ts'
-import type { SharedAnswers } from './shared-answers.ts'
+import type { KeptElsewhere, SharedAnswers, SharedClaims } from './shared-answers.ts'
 import type { SharedLimits } from './shared-limits.ts'
 
 /** A failing write is tried again for so long: clients wait that long for the end of their answers. */
@@ -21,10 +22,10 @@ const DEFAULTS = {
   leaseIdleMs: LEASE_IDLE_MS,
   onFault: () => undefined,
   onStorage: () => undefined,
-} as const satisfies Partial<GroupCommitOptions>
+} as const satisfies Partial<Kept>
 
 type Defaulted = keyof typeof DEFAULTS
-type Kept = Omit<GroupCommitOptions, 'place' | 'makeSupervisor'>
+type Kept = Omit<GroupCommitOptions, 'enter' | 'isShared' | 'boot' | 'makeSupervisor'> & Omit<ThreadOptions, 'place' | 'keepsInFlight'>
 export type LedgerOptions = Omit<Kept, Defaulted> &
   Partial<Pick<Kept, Defaulted>> &
   Readonly<{
@@ -46,22 +47,46 @@ export type LedgerOptions = Omit<Kept, Defaulted> &
     onDifferent?: (difference: FactDifference) => void
     /** On Postgres: the most that answers which nodes share may take; an account an eighth of it, and 8 MiB at most. Default 1 GiB. */
     sharedAnswersBytes?: number
+    /** Of a file: makes what carries the tasks of relays to the thread, once the file at this path is locked. */
+    relaysAt?: (path: string) => Relays
     /** Whether a file that the last run left open is read and checked as a whole, after the start; a command leaves that to the next gateway. */
     checksFile?: boolean
   }>
+
+/** The relays of a ledger process, as it is opened and closed with them. Rules: processes.md "Relays". */
+export type Relays = Readonly<{
+  /** The same thread, which also does what relays ask. */
+  through(enter: Enter): Enter
+  /** Requests of relays that live may be in flight. */
+  keepsInFlight(): boolean
+  /** Resolves when there is none any more. */
+  whenEmpty(): Promise<void>
+  close(): void
+}>
 
 /**
  * `replayed`: settles that the spill had kept. `recovered`: requests of a dead process that were waived at their last checkpoint. `path`: that of a file behind any link;
  * on Postgres as configured. `isNew`: it was made just now. `shared`: where several nodes write it.
  */
-export type OpenedLedger = Readonly<{ ledger: Ledger; recovered: number; replayed: number; path: string; isNew: boolean; shared?: Shared }>
+export type OpenedLedger = Readonly<{
+  ledger: Ledger
+  recovered: number
+  replayed: number
+  path: string
+  isNew: boolean
+  shared?: Shared
+  relays?: Relays | undefined
+}>
 
 /**
  * `isCurrent`: whether what was read at that time (monotonic clock) still holds, as far as notifications tell. `whileHeard`: the promise's value, or `unavailable` as
  * soon as Postgres no longer answers.
  */
 export type Shared = Readonly<{
-  answers: SharedAnswers
+  /** Undefined: what runs under an Idempotency-Key is claimed by `claims`, and answers are kept beside the file. */
+  answers?: SharedAnswers
+  claims?: SharedClaims
+  kept?: KeptElsewhere
   limits: SharedLimits
   isCurrent: (askedAtMs: number) => boolean
   whileHeard: <T>(working: Promise<T>) => Promise<T | 'unavailable'>
@@ -84,6 +109,7 @@ export const withDefaults = ({
   onDifferent: _different,
   onPromise: _promise,
   sharedAnswersBytes: _shared,
+  relaysAt: _relays,
   ...options
 }: LedgerOptions): Kept => ({
   ...DEFAULTS,

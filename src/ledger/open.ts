@@ -2,14 +2,16 @@
 
 import type { LedgerOptions, OpenedLedger } from './open-options.ts'
 import type { Place } from './place.ts'
+import { openRelay, type RelayPlace } from './relays/open.ts'
 import { openLedger as openFile } from './sqlite/open.ts'
 import type { OpenProblem } from './task.ts'
 
-/** `startThread` makes a Worker of `src/ledger/thread.ts`, `startSyncDriver` of `src/ledger/postgres/sync-driver.ts`. */
+/** `relay`: of a file that another process of this machine has open. `startThread` makes a Worker of `src/ledger/thread.ts`, `startSyncDriver` of `src/ledger/postgres/sync-driver.ts`. */
 export async function openLedgerAt(
   place: Place,
-  { startSyncDriver, ...options }: LedgerOptions & Readonly<{ startSyncDriver: () => Worker }>,
+  { startSyncDriver, relay, ...options }: LedgerOptions & Readonly<{ startSyncDriver: () => Worker; relay?: RelayPlace | undefined }>,
 ): Promise<OpenedLedger | OpenProblem> {
+  if (relay !== undefined) return await openRelay({ ...options, relay })
   if (place.kind === 'sqlite') return await openFile({ ...options, path: place.path })
   const { openLedger: openPostgres } = await import('./postgres/open.ts')
   return await openPostgres({ ...options, place: { ...place, startSyncDriver } })

@@ -3,6 +3,8 @@
  * rejects but for a bug. Rules: requests.md "Repeated requests".
  */
 
+import type { Forgotten } from '../core/format.ts'
+
 /** Of which key, under which header. Hashes: SHA-256, 32 bytes; `bodyHash` of body, route and the headers that matter. */
 export type Repeatable = Readonly<{ keyId: string; headerHash: Uint8Array; bodyHash: Uint8Array }>
 
@@ -29,4 +31,32 @@ export interface SharedAnswers {
   keep(repeatable: Repeatable, answer: SharedAnswer | undefined): void
   /** A repetition is a new request. */
   release(repeatable: Repeatable): void
+}
+
+/** Where answers are kept beside a file that one process writes: what runs is claimed apart from what was answered. */
+export interface SharedClaims {
+  claim(repeatable: Repeatable): Promise<Readonly<{ kind: 'claimed' } | { kind: 'running'; isSame: boolean } | { kind: 'unavailable' }>>
+  isRunning(repeatable: Omit<Repeatable, 'bodyHash'>): Promise<boolean>
+  release(repeatable: Omit<Repeatable, 'bodyHash'>): void
+}
+
+/** An answer to keep, by the ids under which it is found with this key. The bytes of its parts do not change any more. */
+export type AnswerElsewhere = Readonly<{
+  key: Uint8Array
+  accountId: string
+  id: string
+  items: readonly string[]
+  /** Unix milliseconds. */
+  expiresAt: number
+  text: string
+  parts: readonly Readonly<{ id?: string; pieces: readonly Uint8Array[] }>[]
+}>
+
+export type FoundElsewhere = Readonly<{ text: string; parts: readonly Readonly<{ id?: string; bytes: Uint8Array }>[] }>
+
+/** Answers that another process of this machine keeps. */
+export interface KeptElsewhere {
+  /** Comes back at once. */
+  keep(answer: AnswerElsewhere): void
+  find(key: Uint8Array, ...ids: readonly string[]): Promise<FoundElsewhere | Forgotten | 'unavailable'>
 }

@@ -6,7 +6,7 @@ import type { KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { PriceVersion } from './columns/parts.ts'
 import type { Attempt, IdempotentUse, KeyChange, Progress, Settlement } from './ledger.ts'
-import type { NodeIdentity } from './nodes.ts'
+import type { NodeIdentity, NodeMessage } from './nodes.ts'
 import type { Act, Operation, OperationResult } from './operation.ts'
 import type { WritablePlace } from './place.ts'
 
@@ -56,6 +56,8 @@ export type KeyState = Readonly<{
  */
 export type LeaseMove = Readonly<{
   number: number
+  /** The relay whose leases these are; absent: this process is a node, and they are its own. */
+  boot?: number | undefined
   accountNumber: number
   accountRunsPicos: Picos | null
   keyNumber: number
@@ -146,13 +148,38 @@ export const unavailable = (task: Task): Answer => (task.kind === 'operate' ? { 
 
 /** A task under the number by which its answer finds the way back. */
 export type Numbered<T> = Readonly<{ number: number }> & T
-export type NumberedTask = Numbered<{ task: Task }>
+/** `from`: the boot of the relay that asked; absent: the process of the thread. Numbers are those of who asked. */
+export type NumberedTask = Numbered<{ task: Task; from?: number | undefined }>
 
-/** `migrates`: an older ledger is brought to this version; else it is refused. */
+/** What a relay's requests hold and its ends took that are not acknowledged, by the numbers of accounts and of keys with a limit. */
+export type RelayRuns = Readonly<{ accounts: readonly (readonly [number, Picos])[]; keys: readonly (readonly [number, Picos])[] }>
+
+/** `debits`: settles as debit-records.ts writes them, after the other tasks. `prices`: versions that follow those told before. */
+export type TasksMessage = Readonly<{ kind: 'tasks'; tasks: readonly NumberedTask[]; debits: Uint8Array; prices: readonly PriceVersion[] }>
+
+/**
+ * `migrates`: an older ledger is brought to this version; else it is refused. `keepsInFlight`: relays live whose requests an earlier run had in flight; `relaysKnown` must
+ * follow.
+ */
 export type ToThread =
-  | Readonly<{ kind: 'open'; place: WritablePlace; bootId: string; now: number; retryMs: number; spillBytes: number; migrates: boolean }>
-  /** `debits`: settles as debit-records.ts writes them, after the other tasks. `prices`: versions that follow those told before. */
-  | Readonly<{ kind: 'tasks'; tasks: readonly NumberedTask[]; debits: Uint8Array; prices: readonly PriceVersion[] }>
+  | Readonly<{
+      kind: 'open'
+      place: WritablePlace
+      bootId: string
+      now: number
+      retryMs: number
+      spillBytes: number
+      migrates: boolean
+      keepsInFlight?: boolean
+    }>
+  /** `from`: the boot of the relay that asks; absent: the process of the thread. */
+  | (TasksMessage & Readonly<{ from?: number }>)
+  /** A relay is there, or there again: what it holds is its lease from now on. */
+  | Readonly<{ kind: 'relayJoins'; bootId: string; now: number; runs: RelayRuns }>
+  /** It has left, or is gone: its leases go, and what it had in flight is waived. */
+  | Readonly<{ kind: 'relayGoes'; boot: number }>
+  /** All relays that live have joined: what others had in flight is waived, and leases are granted. */
+  | Readonly<{ kind: 'relaysKnown' }>
   /** To a thread that does nothing else: moves the log of the ledger at `path` into it. */
   | Readonly<{ kind: 'walCheckpoint'; path: string }>
   /** To a thread that does nothing else: reads the whole file at `path`. */
@@ -190,6 +217,10 @@ export type FromThread =
   /** From the thread that was told to: it did, or could not. */
   | Readonly<{ kind: 'walCheckpointed' }>
   | Readonly<{ kind: 'checked'; damage: string | undefined }>
+  /** `boot` undefined: the storage cannot take it now. */
+  | Readonly<{ kind: 'relayJoined'; bootId: string; boot: number | undefined }>
+  /** Behind the answers to all that it had asked. */
+  | Readonly<{ kind: 'relayGone'; boot: number }>
   | Readonly<{ kind: 'closed' }>
 
 /** For the operator's log: a broken rule of the database, a failed commit, a thread that died. `bug`: what was thrown, where our code is to blame. `kind`: of a node that was lost, of a failover. */
@@ -204,6 +235,8 @@ export type Loss = Readonly<{ problem: string; isOverwritten: boolean }>
 /** The results of some tasks. */
 export type Committed = Readonly<{
   kind: 'committed'
+  /** The boot of the relay that asked them; absent: the process of the thread. */
+  to?: number
   /** Numbers of the settles that were done, which most tasks are; all others have their answers. */
   settled: Float64Array
   answers: readonly Numbered<{ answer: Answer }>[]
@@ -218,6 +251,8 @@ export type Committed = Readonly<{
   spillBytes: number
   /** Ids of requests whose settle was answered `spilled`, and that have their receipt now. */
   replayed?: readonly string[]
+  /** Of a file: for its relays. */
+  news?: readonly NodeMessage[]
 }>
 
 export type OpenProblem = DatabaseProblem

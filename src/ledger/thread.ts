@@ -6,7 +6,7 @@
 
 import { parentPort } from 'node:worker_threads'
 import { damageIn } from '../../db/open.ts'
-import { type NumberedDebit, readDebits } from './debit-records.ts'
+import { readDebits } from './debit-records.ts'
 import { openForReading } from './open-for-reading.ts'
 import { placeText } from './place.ts'
 import { openStore as openPostgres } from './postgres/open-store.ts'
@@ -14,9 +14,10 @@ import { ReadConnection } from './reading/read-connection.ts'
 import type { FromReader, ToReader } from './reading/reports.ts'
 import { openStore as openFile } from './sqlite/open-store.ts'
 import { WalCheckpointConnection } from './sqlite/wal-checkpointer.ts'
-import type { FromThread, NumberedTask, Opened, OpenProblem, TellMigration, ToThread } from './task.ts'
+import type { FromThread, Opened, OpenProblem, TellMigration, ToThread } from './task.ts'
 import { CommitLoop } from './writing/commit-loop.ts'
 import { takeOver } from './writing/recovery.ts'
+import { RelayDesk } from './writing/relay-desk.ts'
 import { Spill } from './writing/spill.ts'
 import type { OpenedStore, Store } from './writing/store.ts'
 
@@ -39,7 +40,11 @@ function run(): void {
         return say({ kind: 'opened', recovered: opened.recovered, wasLeftOpen: opened.wasLeftOpen, replayed: opened.replayed })
       }
       case 'tasks':
-        return writing?.loop.add([...message.tasks, ...readDebits(message.debits).map(asTask)], message.prices)
+        return writing?.desk.add(message.from, message, readDebits(message.debits))
+      case 'relayJoins':
+      case 'relayGoes':
+      case 'relaysKnown':
+        return writing?.desk.obey(message)
       case 'walCheckpoint':
         checkpoints.run(message.path)
         return say({ kind: 'walCheckpointed' })
@@ -79,15 +84,13 @@ function run(): void {
   })
 }
 
-const asTask = ({ number, debit }: NumberedDebit): NumberedTask => ({ number, task: { kind: 'settle', debit } })
-
 /** Its URL is found from here also in a compiled binary, where this file stands as it does among the sources. */
 const startSyncDriver = (): Worker => new Worker(new URL('./postgres/sync-driver.ts', import.meta.url))
 
-type Writing = Opened & Readonly<{ loop: CommitLoop; opened: OpenedStore; close: () => void }>
+type Writing = Opened & Readonly<{ loop: CommitLoop; desk: RelayDesk; opened: OpenedStore; close: () => void }>
 
 function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromThread) => void): Writing | OpenProblem {
-  const { place, now, retryMs, spillBytes } = message
+  const { place, now, retryMs, spillBytes, keepsInFlight = false } = message
   const opened = openStoreAt(message, (notice) => say({ kind: 'migrating', ...notice }))
   if ('problem' in opened) return opened
   const { store, wasLeftOpen } = opened
@@ -96,7 +99,9 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
     store.close()
     return spill
   }
-  const left = takeOver([spill, ...leftSpills(opened)], store, now, (step) => say({ kind: 'opening', step }))
+  if (keepsInFlight) store.relays?.setGranting(false)
+  const recover = keepsInFlight ? (): number => 0 : store.recover.bind(store)
+  const left = takeOver([spill, ...leftSpills(opened)], { recover }, now, (step) => say({ kind: 'opening', step }))
   if ('kind' in left) {
     spill.close()
     store.close()
@@ -104,14 +109,16 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
   }
   for (const fault of left.faults) say({ kind: 'fault', fault })
   const loop = new CommitLoop(store, spill, say, retryMs)
+  const desk = new RelayDesk({ store, loop, say, now: Date.now })
   if (spillBytes > 0) setImmediate(() => reserve(spill, spillBytes, say))
   opened.begin({ tellLoss: (loss) => say({ kind: 'lost', loss }), walCheckpoint: () => say({ kind: 'walCheckpointDue' }) })
   const close = (): void => {
     opened.end()
+    desk.stop()
     loop.close()
     opened.afterClose()
   }
-  return { loop, recovered: left.recovered, replayed: left.replayed, wasLeftOpen, opened, close }
+  return { loop, desk, recovered: left.recovered, replayed: left.replayed, wasLeftOpen, opened, close }
 }
 
 /** The node's next renewal finds again what cannot be waived now. */

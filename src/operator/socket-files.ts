@@ -1,38 +1,33 @@
 /**
- * The operator's sockets as files: one beside a ledger in a file, which has one writer; on Postgres one for each process, named by its process id, so that
+ * The operator's sockets as files: one beside a ledger in a file, which has one writer; one for each of its relays, and on Postgres for each process, named by its process id, so that
  * all that serve from this folder are found, also a set that drains beside its successor. Rules: operator.md "Socket".
  */
 
 import { lstatSync, readdirSync, type Stats, unlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import type { LedgerConfig } from '../config/config.ts'
+import { socketBeside } from '../ledger/relays/socket-file.ts'
 import { realPathOf } from '../ledger/sqlite/file-id.ts'
 
-/** The kernel's limit is 108 bytes on Linux and 104 on macOS, with the closing zero, the number of the process and the one behind the name at first. */
-const PATH_BYTES_MAX = 92
 const END = 'sock'
 
-export type SocketPlace = Pick<LedgerConfig, 'kind' | 'path'>
+/** `part`: of one of several processes on a file. */
+export type SocketPlace = Pick<LedgerConfig, 'kind' | 'path'> & Readonly<{ part?: 'ledger process' | 'relay' }>
 
-/** `pid`: null where a ledger has one socket. */
+/** `pid`: null of the process that has the lock of a ledger in a file. */
 export type SocketFile = Readonly<{ path: string; pid: number | null }>
 
 /** `<ledger>.sock` beside the file itself, whatever link led to it, or a hash of it in the temporary folder where that would be too long. */
-export function socketPathOf(ledgerPath: string): string {
-  const path = `${realPathOf(ledgerPath)}.${END}`
-  if (Buffer.byteLength(path) <= PATH_BYTES_MAX) return path
-  const hash = new Bun.CryptoHasher('sha256').update(path).digest('hex').slice(0, 32)
-  return join(tmpdir(), `tollgate-${hash}.${END}`)
-}
+export const socketPathOf = (ledgerPath: string): string => socketBeside(realPathOf(ledgerPath), END)
 
 /** The path on which the process `pid` listens. */
 export const socketPathFor = (place: SocketPlace, pid: number): string =>
-  place.kind === 'sqlite' ? socketPathOf(place.path) : `${stemOf(place)}${pid}.${END}`
+  place.kind === 'sqlite' && place.part !== 'relay' ? socketPathOf(place.path) : `${stemOf(place)}${pid}.${END}`
 
 /** Those that are there, by number; a socket of another user is none. Whether a process listens shows when it is asked. */
 export function socketsOf(place: SocketPlace): readonly SocketFile[] {
-  const all = place.kind === 'sqlite' ? [{ path: socketPathOf(place.path), pid: null }] : numbered(stemOf(place))
+  const writer = place.kind === 'sqlite' ? [{ path: socketPathOf(place.path), pid: null }] : []
+  const all = [...writer, ...numbered(stemOf(place))]
   return all.filter(({ path }) => isOurs(path))
 }
 

@@ -5,6 +5,7 @@
 
 import { expect, test } from 'bun:test'
 import { picos, ZERO } from '../../src/core/money.ts'
+import { enterThread, type ThreadOptions } from '../../src/ledger/admission/thread-handle.ts'
 import { Wallets } from '../../src/ledger/admission/wallets.ts'
 import { Writer } from '../../src/ledger/admission/writer.ts'
 import { readDebits } from '../../src/ledger/debit-records.ts'
@@ -58,19 +59,20 @@ async function startWriter({ onTakeOver = (_: Writer): void => undefined } = {})
   const heard: (readonly [name: string, answer: Answer, failure: string])[] = []
   const wallets = new Wallets()
   let opens = true
-  const writer: Writer = new Writer(
-    {
-      place: () => ({ kind: 'sqlite', path: '/nowhere', file: undefined as never, named: '/nowhere' }),
-      bootId: 'boot',
-      startThread: () => {
-        threads.push(new ScriptedThread(opens))
-        return threads.at(-1) as unknown as Worker
-      },
-      now: () => 0,
-      retryMs: 0,
-      spillBytes: 0,
-      onFault: () => undefined,
+  const options: ThreadOptions = {
+    place: () => ({ kind: 'sqlite', path: '/nowhere', file: undefined as never, named: '/nowhere' }),
+    bootId: 'boot',
+    startThread: () => {
+      threads.push(new ScriptedThread(opens))
+      return threads.at(-1) as unknown as Worker
     },
+    now: () => 0,
+    retryMs: 0,
+    spillBytes: 0,
+    onFault: () => undefined,
+  }
+  const writer: Writer = new Writer(
+    { enter: (listener) => enterThread(options, listener), onFault: options.onFault },
     {
       prices: () => wallets.prices,
       onAnswers: (all) => {

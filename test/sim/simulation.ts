@@ -8,6 +8,7 @@ import { type Picos, picos } from '../../src/core/money.ts'
 import type { Rates } from '../../src/core/pricing.ts'
 import type { Usage } from '../../src/core/usage.ts'
 import { GroupCommit } from '../../src/ledger/admission/group-commit.ts'
+import { enterThread, type ThreadOptions } from '../../src/ledger/admission/thread-handle.ts'
 import type { Attempt, Idempotency } from '../../src/ledger/ledger.ts'
 import type { Operation, OperationResult } from '../../src/ledger/operation.ts'
 import type { Connection } from '../../src/ledger/sql/connection.ts'
@@ -515,7 +516,7 @@ export class Simulation {
     const time = this.#time
     this.#ground.begin()
     const [boot, first] = [this.#boot, this.#ground.place()]
-    this.#ledger = new GroupCommit({
+    const thread: ThreadOptions = {
       // A process that is gone may still want to open what it had, and nothing of those that came after it.
       place: () => (boot === this.#boot ? this.#ground.place() : first),
       bootId: `boot-${this.#boot}`,
@@ -523,10 +524,17 @@ export class Simulation {
       now: time.now,
       retryMs: 120,
       spillBytes: this.#random() < 0.7 ? SPILL_BYTES : 0,
+      onFault: ({ problem, bug }) => this.#faults.push(bug === undefined ? problem : `${problem} ${String(bug)}`),
+    }
+    this.#ledger = new GroupCommit({
+      enter: (listener) => enterThread(thread, listener),
+      isShared: this.#ground.isShared,
+      boot: first.kind === 'sqlite' ? undefined : first.identity?.boot,
+      now: time.now,
       walletsMax: WALLETS_MAX,
       checkpointAfterMs: 1_000,
       leaseIdleMs: 5_000,
-      onFault: ({ problem, bug }) => this.#faults.push(bug === undefined ? problem : `${problem} ${String(bug)}`),
+      onFault: thread.onFault,
       onStorage: () => undefined,
       makeSupervisor: this.#ground.makeSupervisor,
     })

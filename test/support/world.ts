@@ -81,6 +81,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
     publicUrl: () => 'https://gateway.example',
     trustedProxies: () => options.trustedProxies ?? [],
     ledgerPromise: () => '',
+    isRelay: () => false,
     nodeDifferences: () => options.nodeDifferences ?? [],
     corsOrigins: () => options.corsOrigins ?? ['*'],
     isLeaving: () => isDraining,

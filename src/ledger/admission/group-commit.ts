@@ -18,31 +18,15 @@ import type {
 } from '../ledger.ts'
 import { type Act, type Operation, type OperationResult, PROGRAM } from '../operation.ts'
 import type { Answers, Committed, Opened, OpenProblem } from '../task.ts'
+import type { GroupCommitOptions } from './group-commit-options.ts'
 import { Leases } from './leases.ts'
 import type { Heard } from './pending-tasks.ts'
 import { RequestCheckpoints } from './request-checkpoints.ts'
 import { RequestEnds } from './request-ends.ts'
-import type { MakeSupervisor, StoreSupervisor } from './store-supervisor.ts'
-import type { ThreadOptions } from './thread-handle.ts'
+import type { StoreSupervisor } from './store-supervisor.ts'
 import { WalletSync } from './wallet-sync.ts'
 import { Wallets } from './wallets.ts'
 import { Writer } from './writer.ts'
-
-export type GroupCommitOptions = ThreadOptions &
-  Readonly<{
-    /** How old a request is when it leaves its first checkpoint on disk. */
-    checkpointAfterMs: number
-    /** Where the ledger is shared: the part of a lease that was idle for that long goes back. */
-    leaseIdleMs: number
-    /** Called with the thread's figures of its storage. */
-    onStorage: (figures: StorageFigures) => void
-    /** How many keys the memory knows beside those in use; absent: as many as a gateway needs. */
-    walletsMax?: number
-    makeSupervisor: MakeSupervisor
-  }>
-
-/** `commitMs`, `groupSize`: of a group's transaction, to its flush; absent where nothing was written. `spillBytes`: what the spill keeps now. */
-type StorageFigures = Pick<Committed, 'commitMs' | 'groupSize' | 'spillBytes'>
 
 export class GroupCommit implements Ledger {
   readonly #options: GroupCommitOptions
@@ -61,8 +45,7 @@ export class GroupCommit implements Ledger {
 
   constructor(options: GroupCommitOptions) {
     this.#options = options
-    const place = options.place()
-    this.#wallets = new Wallets(options.walletsMax, place.kind === 'sqlite' ? undefined : place.identity?.boot)
+    this.#wallets = new Wallets(options.walletsMax, options.boot)
     this.#supervisor = options.makeSupervisor((message) => this.#writer.post(message), {
       onMessage: (message) => {
         if (message.kind === 'giveBack') this.#leases?.giveBack(message.accountNumber)
@@ -75,6 +58,7 @@ export class GroupCommit implements Ledger {
         this.#sync.read(this.#wallets.setAllIndeterminate())
       },
       onBoot: (boot) => this.#onBoot(boot),
+      runs: () => this.#wallets.keys.runs(),
       hasThread: () => this.#writer.hasThread,
     })
     this.#writer = new Writer(options, {
@@ -86,8 +70,7 @@ export class GroupCommit implements Ledger {
       onReplayed: (requestIds) => this.#ends.learnReplayed(requestIds),
       onTakeOver: () => this.#onTakeOver(),
     })
-    const { leaseIdleMs: idleMs, checkpointAfterMs: afterMs, now, onFault } = options
-    const isShared = place.kind !== 'sqlite'
+    const { leaseIdleMs: idleMs, checkpointAfterMs: afterMs, now, onFault, isShared } = options
     const around = { wallets: this.#wallets, writer: this.#writer }
     this.#ends = new RequestEnds({ ...around, isShared, resync: (keyIds) => this.#sync.read(keyIds), onFault })
     this.#sync = new WalletSync({ ...around, ends: this.#ends, isShared, onChange: (change) => this.#tellChange(change), onFault })

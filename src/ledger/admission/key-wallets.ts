@@ -7,7 +7,7 @@ import { isUsedUp } from '../../core/key.ts'
 import { type Picos, picos, ZERO } from '../../core/money.ts'
 import type { SyncedKeyBalance } from '../ledger.ts'
 import type { Operation } from '../operation.ts'
-import type { KeyState } from '../task.ts'
+import type { KeyState, RelayRuns } from '../task.ts'
 import { type AccountWallet, accountWallet, type KeyWallet, keyWallet } from './wallet.ts'
 import type { WalletLeases } from './wallet-leases.ts'
 
@@ -88,6 +88,14 @@ export class KeyWallets {
     account.keys++
     this.#accounts.set(account.id, account)
     this.#keys.set(state.keyId, keyWallet(state, account))
+  }
+
+  /** What requests hold, and their ends took that are not acknowledged. */
+  runs(): RelayRuns {
+    const part = ({ number, heldPicos, unsettledPicos }: AccountWallet | KeyWallet) => [number, picos(heldPicos + unsettledPicos)] as const
+    const limited = [...this.#keys.values()].filter(({ limitPicos }) => limitPicos !== null)
+    const [accounts, keys] = [[...this.#accounts.values()].map(part), limited.map(part)]
+    return { accounts: accounts.filter(([, amount]) => amount > ZERO), keys: keys.filter(([, amount]) => amount > ZERO) }
   }
 
   ids(): readonly string[] {

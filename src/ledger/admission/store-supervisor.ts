@@ -1,7 +1,7 @@
 /** The port of what a store does beside the thread that writes, for as long as the ledger is open. Rules: ledger.md "Two stores". */
 
 import type { NodeMessage } from '../nodes.ts'
-import type { Loss, ToThread } from '../task.ts'
+import type { Loss, RelayRuns, ToThread } from '../task.ts'
 
 export interface StoreSupervisor {
   /** The thread has opened what an earlier run, or an earlier thread, did not close. */
@@ -42,6 +42,8 @@ export type SupervisorListener = Readonly<{
   onFailover(): void
   /** Whether there is a thread that writes, or one that opens the ledger for it. */
   hasThread(): boolean
+  /** Of a relay: what is held, or was taken and is not acknowledged. */
+  runs(): RelayRuns
 }>
 
 /** `tell` says it to the thread that writes, where there is one. */

@@ -18,6 +18,8 @@ export type ThreadOptions = Readonly<{
   onMigration?: TellMigration
   /** Told of each step of the opening, so that one that takes long is not taken for one that hangs. */
   onStep?: (step: string) => void
+  /** Of a file, as it is when a thread opens it: relays live that have requests in flight. */
+  keepsInFlight?: () => boolean
 }>
 
 export type ThreadHandle = Readonly<{
@@ -35,10 +37,20 @@ export type ThreadListener = Readonly<{
   onClosed(): void
   /** The thread ended, for whatever reason. */
   onEnd(): void
+  /** Of a file whose writer has relays. */
+  onRelay?(message: RelayMessage): void
 }>
 
+export type RelayMessage = Extract<FromThread, { kind: 'relayJoined' | 'relayGone' }>
+
+/** Begins what writes, or finds it: a thread of this process, or a process elsewhere. */
+export type Enter = (listener: ThreadListener) => ThreadHandle
+
+/** `writes`: what `enter` finds, in the operator's words; default: the ledger thread. */
+export type WriterOptions = Pick<ThreadOptions, 'onFault'> & Readonly<{ enter: Enter; writes?: string }>
+
 export function enterThread(options: ThreadOptions, listener: ThreadListener): ThreadHandle {
-  const { bootId, retryMs, spillBytes, now, startThread, onFault, onMigration, onStep } = options
+  const { bootId, retryMs, spillBytes, now, startThread, onFault, onMigration, onStep, keepsInFlight = () => false } = options
   const { promise: opened, resolve } = Promise.withResolvers<Opened | OpenProblem>()
   const place = options.place()
   const worker = startThread()
@@ -64,6 +76,9 @@ export function enterThread(options: ThreadOptions, listener: ThreadListener): T
         return
       case 'fault':
         return onFault(message.fault)
+      case 'relayJoined':
+      case 'relayGone':
+        return listener.onRelay?.(message)
       case 'closed':
         return listener.onClosed()
     }
@@ -76,6 +91,7 @@ export function enterThread(options: ThreadOptions, listener: ThreadListener): T
   })
   // Only values that structured clone copies: no functions, no classes of ours.
   const post = (message: ToThread): void => worker.postMessage(message)
-  post({ kind: 'open', place, bootId, now: now(), retryMs, spillBytes, migrates: onMigration !== undefined })
+  const migrates = onMigration !== undefined
+  post({ kind: 'open', place, bootId, now: now(), retryMs, spillBytes, migrates, ...(keepsInFlight() ? { keepsInFlight: true } : {}) })
   return { opened, post, terminate: () => worker.terminate() }
 }

@@ -21,7 +21,7 @@ import {
 } from '../task.ts'
 import { type Heard, type Pending, PendingTasks, refusalOf } from './pending-tasks.ts'
 import type { FromSupervisor } from './store-supervisor.ts'
-import { enterThread, type ThreadHandle, type ThreadOptions } from './thread-handle.ts'
+import type { ThreadHandle, WriterOptions } from './thread-handle.ts'
 
 export type WriterListener = Readonly<{
   /** All price versions that tasks name by their place; the list only grows. */
@@ -42,7 +42,8 @@ export type WriterListener = Readonly<{
 const RESTART_PAUSE_MS = 500
 
 export class Writer {
-  readonly #options: ThreadOptions
+  readonly #options: WriterOptions
+  readonly #writes: string
   readonly #listener: WriterListener
   readonly #pending = new PendingTasks()
   #outbox: NumberedTask[] = []
@@ -58,8 +59,9 @@ export class Writer {
   /** Ends when the last answer to an operator that waits for the wallets has left; undefined: none waits. */
   #operatorsAnswered: Promise<void> | undefined
 
-  constructor(options: ThreadOptions, listener: WriterListener) {
+  constructor(options: WriterOptions, listener: WriterListener) {
     this.#options = options
+    this.#writes = options.writes ?? 'ledger thread'
     this.#listener = listener
   }
 
@@ -150,7 +152,7 @@ export class Writer {
   }
 
   async #open(): Promise<Opened | OpenProblem> {
-    const thread = enterThread(this.#options, {
+    const thread = this.#options.enter({
       onCommitted: (committed) => this.#onCommitted(committed),
       onLost: (loss) => this.#onLost(loss),
       onWalCheckpointDue: () => this.#listener.onWalCheckpointDue(),
@@ -218,10 +220,9 @@ export class Writer {
       this.#closing.resolve()
       return
     }
-    this.#options.onFault({ problem: 'ledger thread: it ended; starting another' })
-    this.#restarting = this.#restart().catch((bug: unknown) =>
-      this.#options.onFault({ problem: 'ledger thread: its restart failed by a bug', bug }),
-    )
+    const { onFault } = this.#options
+    onFault({ problem: `${this.#writes}: it ended; starting another` })
+    this.#restarting = this.#restart().catch((bug: unknown) => onFault({ problem: `${this.#writes}: its restart failed by a bug`, bug }))
   }
 
   /** Tasks asked meanwhile wait for the new thread; when that cannot open the file, they are answered `unavailable` and the next attempt follows. */
@@ -237,7 +238,7 @@ export class Writer {
     }
     this.#isWritable = false
     this.#refuseAll()
-    this.#options.onFault({ problem: `ledger thread: ${opened.message}` })
+    this.#options.onFault({ problem: `${this.#writes}: ${opened.message}` })
     if (this.#closing !== undefined) return
     await Bun.sleep(RESTART_PAUSE_MS)
     if (this.#closing === undefined) await this.#restart()

@@ -3,9 +3,9 @@
  * is. Rules: requests.md "Repeated requests"; nodes.md "Take-over".
  */
 
+import type { Patience } from '../admission/patience.ts'
 import type { NodeIdentity } from '../nodes.ts'
 import type { ClaimFound, Repeatable, SharedAnswer, SharedAnswers } from '../shared-answers.ts'
-import type { Patience } from './patience.ts'
 import { type Session, SessionFailure } from './session.ts'
 
 export type PostgresAnswersOptions = Readonly<{

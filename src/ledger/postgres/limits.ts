@@ -1,8 +1,8 @@
 /** Limits of keys over all nodes, on Postgres (db/postgres/migrations/0002_limits.sql). Rules: keys.md "Limits over nodes". */
 
+import type { Patience } from '../admission/patience.ts'
 import type { NodeIdentity } from '../nodes.ts'
 import type { LimitAsk, LimitGrant, SharedLimits } from '../shared-limits.ts'
-import type { Patience } from './patience.ts'
 import { type Session, SessionFailure } from './session.ts'
 
 type Row = Readonly<{ requests: bigint; granted_places: bigint | null; wait_ms: bigint; live_nodes: bigint }>

@@ -7,6 +7,8 @@ import { openPostgres } from '../../../db/postgres/open.ts'
 import { problemOf } from '../../../db/problem.ts'
 import { CONNECTIONS_MIN, connectionsOf } from '../../core/connections.ts'
 import { GroupCommit } from '../admission/group-commit.ts'
+import { Patience } from '../admission/patience.ts'
+import { enterThread } from '../admission/thread-handle.ts'
 import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
 import { type PostgresPlace, placeText, type SpillsAt } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
@@ -18,7 +20,6 @@ import { migrateDatabase } from './migrate.ts'
 import type { LedgerNode } from './node-lease.ts'
 import { NotificationListener } from './notification-listener.ts'
 import { type Late, ownNode } from './own-node.ts'
-import { Patience } from './patience.ts'
 import { problemOfSessions } from './pooler.ts'
 import { isRoomy, roomFor, textOfRoom } from './room.ts'
 import { isOtherServer, notedServer, noteServer, serverNameOf } from './server-name.ts'
@@ -90,7 +91,9 @@ async function openAsNode(
   const limits = new PostgresLimits(named('limits', LIMIT_MS_MAX, connections.limits), () => node.identity, patience)
   const ledger = new GroupCommit({
     ...given,
-    place: () => ({ ...plain, identity: node.identity, spills }),
+    isShared: true,
+    boot: node.identity?.boot,
+    enter: (heard) => enterThread({ ...given, place: () => ({ ...plain, identity: node.identity, spills }) }, heard),
     makeSupervisor(tell, listener) {
       const supervisor = new NodeSupervisor({ node, notifications, answers, limits, patience, onStale: listener.onStale, onLeft })
       Object.assign(late, { tell, listener, supervisor })

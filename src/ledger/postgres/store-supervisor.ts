@@ -3,12 +3,12 @@
  * requests. Rules: nodes.md "Lanes and leases", "Notifications".
  */
 
+import type { Patience } from '../admission/patience.ts'
 import type { StoreSupervisor } from '../admission/store-supervisor.ts'
 import type { PostgresAnswers } from './answers.ts'
 import type { PostgresLimits } from './limits.ts'
 import type { LedgerNode } from './node-lease.ts'
 import type { NotificationListener } from './notification-listener.ts'
-import type { Patience } from './patience.ts'
 
 /** `onLeft`: after the lane was given back. */
 type Parts = Readonly<{

@@ -48,7 +48,8 @@ export class SqliteDebits implements Debits {
   putCheckpoint(checkpoint: InFlightCheckpoint, now: number): void {
     const { requestId, accountNumber, keyNumber, price, otherAttempts } = checkpoint
     if (otherAttempts !== undefined) this.insertAttempts({ requestId, accountNumber, keyNumber, price, attempts: otherAttempts })
-    const numbers = { price: this.#numbers.priceAt(price), boot: this.#boot, upstream: this.#numbers.upstreamOf(checkpoint.upstream) }
+    const { boot = this.#boot, upstream } = checkpoint
+    const numbers = { price: this.#numbers.priceAt(price), boot, upstream: this.#numbers.upstreamOf(upstream) }
     this.#statements.putCheckpoint.run(...checkpointRow(checkpoint, numbers, now))
   }
 

@@ -1,20 +1,24 @@
 /** Transactions on the ledger's file: begun at once as the only writer's, and flushed as their writes need it. Rules: ledger.md "Group commit". */
 
 import type { Database, Statement } from 'bun:sqlite'
+import type { KeyChange } from '../ledger.ts'
+import type { Operation } from '../operation.ts'
 import type { Numbers } from '../sql/numbers.ts'
 import { numberIn } from '../sql/numbers.ts'
 import { prepareStatements, type Statements } from '../sql/statements.ts'
-import type { LedgerFault } from '../task.ts'
+import type { LeaseAnswer, LeaseTask, LedgerFault } from '../task.ts'
 import type { Engine, Purpose, Verdict } from '../writing/engine.ts'
 import { chainPlaceOf } from './chain-place.ts'
 import { type DebitStatements, prepareDebitStatements } from './debit-statements.ts'
 import { SqliteDebits } from './debits.ts'
+import { SqliteRelays } from './relays.ts'
 import { describeFailure, faultOf, isStorageFailure } from './storage-failure.ts'
 
 export class SqliteEngine implements Engine {
   readonly db: Database
   readonly statements: Statements
   readonly boot: number
+  readonly relays: SqliteRelays
   readonly #debitStatements: DebitStatements
   readonly #bootId: string
   readonly #begin: Statement
@@ -25,6 +29,7 @@ export class SqliteEngine implements Engine {
   constructor(db: Database, node: string, bootId: string, now: number) {
     this.db = db
     this.statements = prepareStatements(db, chainPlaceOf(db))
+    this.relays = new SqliteRelays(db, this.statements)
     this.#debitStatements = prepareDebitStatements(db)
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')
@@ -42,10 +47,24 @@ export class SqliteEngine implements Engine {
       this.#begin.run()
       write()
       this.#commit.run()
+      this.relays.committed()
     } catch (error) {
+      this.relays.rolledBack()
       this.abandon()
       throw error
     }
+  }
+
+  moveLeases(tasks: readonly LeaseTask[]): readonly (LeaseAnswer | undefined)[] {
+    return tasks.map((task) => this.relays.move(task.kind === 'ask' ? task.ask : task.release))
+  }
+
+  isFenced(boot: number): boolean {
+    return this.relays.hasEnded(boot)
+  }
+
+  announce(operation: Operation, changes: readonly KeyChange[]): void {
+    this.relays.announce(operation, changes)
   }
 
   verdictOf(error: unknown): Verdict {

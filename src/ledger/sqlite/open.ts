@@ -8,6 +8,7 @@ import { dirname } from 'node:path'
 import { makeDatabase } from '../../../db/open.ts'
 import { type DatabaseProblem, problemOf } from '../../../db/problem.ts'
 import { GroupCommit } from '../admission/group-commit.ts'
+import { type Enter, enterThread } from '../admission/thread-handle.ts'
 import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
 import type { OpenProblem } from '../task.ts'
 import { danglingTarget, realPathOf } from './file-id.ts'
@@ -25,14 +26,23 @@ export async function openLedger(options: LedgerOptions & Readonly<{ path: strin
   if ('problem' in held) return held
   const { lock, isNew } = held
   const given = withDefaults(options)
+  const relays = options.relaysAt?.(path)
+  const release = (): void => {
+    relays?.close()
+    lock.release()
+  }
+  const place = { kind: 'sqlite', path, file: lock.file, named: options.path } as const
+  const enter: Enter = (listener) =>
+    enterThread({ ...given, place: () => place, keepsInFlight: () => relays?.keepsInFlight() ?? false }, listener)
   const ledger = new GroupCommit({
     ...given,
-    place: () => ({ kind: 'sqlite', path, file: lock.file, named: options.path }),
-    makeSupervisor: (tell) => new FileSupervisor({ ...given, path, lock, checksFile }, tell),
+    isShared: false,
+    enter: relays === undefined ? enter : relays.through(enter),
+    makeSupervisor: (tell) => new FileSupervisor({ ...given, path, lock: { ...lock, release }, checksFile }, tell),
   })
   const opened = await ledger.start()
-  if ('recovered' in opened) return { ledger, recovered: opened.recovered, replayed: opened.replayed.length, path, isNew }
-  lock.release()
+  if ('recovered' in opened) return { ledger, recovered: opened.recovered, replayed: opened.replayed.length, path, isNew, relays }
+  release()
   return opened
 }
 

@@ -5,7 +5,7 @@ import { ne } from 'drizzle-orm'
 import { keepLog, proveWritable } from '../../../db/open.ts'
 import { marks } from '../../../db/schema/requests.ts'
 import type { PriceVersion } from '../columns/parts.ts'
-import type { Task } from '../task.ts'
+import { type Answer, isLease, type Task } from '../task.ts'
 import { GroupWrites } from '../writing/group-writes.ts'
 import { prepareOrphanedCheckpoints } from '../writing/orphaned-checkpoints.ts'
 import type { Spilled } from '../writing/spill-records.ts'
@@ -15,6 +15,7 @@ import { Generations } from './generation.ts'
 import { type LogProgress, ProgressOfLog } from './log-progress.ts'
 import { PageTable } from './page-table.ts'
 import { type Position, positionOf } from './position.ts'
+import type { SqliteRelays } from './relays.ts'
 import { isStorageFailure } from './storage-failure.ts'
 
 /** A commit writes some eight pages, and a receipt a third of one: about four megabytes of log. */
@@ -85,6 +86,10 @@ export class SqliteStore implements Store {
     return this.#engine.boot
   }
 
+  get relays(): SqliteRelays {
+    return this.#engine.relays
+  }
+
   define(prices: readonly PriceVersion[]): void {
     this.#writes.numbers.define(prices)
   }
@@ -98,9 +103,9 @@ export class SqliteStore implements Store {
     this.#checkpoint = checkpoint
   }
 
-  apply(tasks: readonly Task[]): Applied | NotApplied {
+  apply(tasks: readonly Task[], unsettled?: ReadonlySet<number>): Applied | NotApplied {
     if (this.#refused !== undefined) return { kind: 'failed', problem: this.#refused }
-    const applied = this.#writes.apply(tasks)
+    const applied = tasks.some(isLease) ? this.#applyWithLeases(tasks, unsettled) : this.#applyNoLease(tasks)
     if (applied.kind === 'failed') return applied
     const settles = applied.answers.reduce((count: number, answer) => (answer === 'settled' ? count + 1 : count), 0)
     this.#pages.noteReceipts(settles)
@@ -108,19 +113,43 @@ export class SqliteStore implements Store {
     this.#commits++
     const last = tasks.findLast((task) => task.kind === 'settle')
     if (last !== undefined) this.#now = last.debit.now
+    const news = this.#engine.relays.takeNews()
+    return news.length === 0 ? applied : { ...applied, news }
+  }
+
+  /** A lease is less by what its relay has settled, so the others of the group come first. */
+  #applyWithLeases(tasks: readonly Task[], unsettled: ReadonlySet<number> | undefined): Applied | NotApplied {
+    const applied = this.#applyNoLease(tasks.filter((task) => !isLease(task)))
+    if (applied.kind === 'failed') return applied
+    const moved = this.#writes.apply(tasks.filter(isLease), unsettled)
+    if (moved.kind === 'failed') return moved
+    const [ofOthers, ofLeases] = [applied.answers.values(), moved.answers.values()]
+    const answers = tasks.map((task) => (isLease(task) ? ofLeases : ofOthers).next().value as Answer)
+    return { ...applied, answers, faults: [...applied.faults, ...moved.faults] }
+  }
+
+  #applyNoLease(tasks: readonly Task[]): Applied | NotApplied {
+    const applied = this.#writes.apply(tasks)
+    if (applied.kind === 'failed' || this.relays.isEmpty) return applied
+    tasks.forEach((task, index) => {
+      if (task.kind === 'settle' && applied.answers[index] === 'settled') this.relays.noteSettled(task.debit)
+    })
     return applied
   }
 
-  /** Of other boots: only one process writes a file. */
+  /** Of all boots but this one and its relays: only one process writes a file. */
   recover(now: number): number | NotApplied {
     if (this.#refused !== undefined) return { kind: 'failed', problem: this.#refused }
-    return this.#writes.recover(this.#orphaned.all(), now)
+    const left = this.#orphaned.all().filter(({ checkpoint }) => !this.relays.lives(checkpoint.bootNumber))
+    return this.#writes.recover(left, now)
   }
 
   replay(frames: readonly Spilled[], onStep?: () => void): Replayed | NotApplied {
     if (this.#refused !== undefined) return { kind: 'failed', problem: this.#refused }
     const replayed = this.#writes.replay(frames, onStep)
-    if (replayed.kind === 'replayed') this.#pages.noteReceipts(replayed.settled.length)
+    if (replayed.kind === 'failed') return replayed
+    this.#pages.noteReceipts(replayed.settled.length)
+    for (const { debits } of frames) for (const debit of debits) this.relays.noteSettled(debit)
     return replayed
   }
 

@@ -5,12 +5,13 @@
  */
 
 import type { PriceVersion } from '../columns/parts.ts'
-import { type Answer, type Committed, isRead, isWrite, type Numbered, type NumberedTask, type Task, unavailable } from '../task.ts'
+import { type Committed, isRead, isWrite, type NumberedTask, type Task, unavailable } from '../task.ts'
+import { type AnswersByAsker, answersTo, byAsker, NO_ANSWERS } from './answers-by-asker.ts'
 import { faultOfHeld, HeldTasks } from './held-tasks.ts'
 import type { Spill } from './spill.ts'
 import { canSpill } from './spill-records.ts'
 import { SpillReplay } from './spill-replay.ts'
-import type { Applied, NotApplied, Store } from './store.ts'
+import type { NotApplied, Store } from './store.ts'
 
 /** Bounds how long the first task of a flood waits for its acknowledgement. */
 const TASKS_PER_COMMIT_MAX = 1_024
@@ -48,6 +49,16 @@ export class CommitLoop {
     this.#ledger.define(prices)
     this.#queue.push(...tasks)
     if (this.#firstFailureMs === undefined) this.#schedule()
+  }
+
+  /** What was acknowledged is in the ledger. */
+  get isSpillEmpty(): boolean {
+    return this.#spill.isEmpty
+  }
+
+  /** All that was asked is answered. */
+  get isIdle(): boolean {
+    return this.#queue.length === 0 && this.#held.isEmpty
   }
 
   /** Looks whether all that was acknowledged is there, also while no task asks for a write. */
@@ -117,13 +128,11 @@ export class CommitLoop {
       this.#firstFailureMs = undefined
       this.#isWritable = true
     }
-    this.#tell({
-      kind: 'committed',
-      ...answersTo(batch, applied),
-      changes: applied.changes,
-      faults: applied.faults,
-      isWritable: this.#isWritable,
-      spillBytes: this.#spill.bytes,
+    const { changes, faults, news } = applied
+    this.#tellEach(answersTo(batch, applied), {
+      changes,
+      faults,
+      ...(news === undefined ? {} : { news }),
       ...(writes ? { commitMs, groupSize: batch.length } : {}),
     })
     this.#held.note(batch, applied.held)
@@ -165,8 +174,14 @@ export class CommitLoop {
     const long = this.#held.takeLong(this.#retryMs)
     if (long.length === 0) return
     const answers = this.#keep(long)
-    const faults = this.#spillReplay.noteLocked().map(faultOfHeld)
-    this.#tell({ ...NOTHING, answers, faults, isWritable: this.#isWritable, spillBytes: this.#spill.bytes })
+    this.#tellEach(answers, { faults: this.#spillReplay.noteLocked().map(faultOfHeld) })
+  }
+
+  /** Who asked hears its answers; the process of this thread hears the rest, also where it asked nothing. */
+  #tellEach(answers: AnswersByAsker, own: Partial<Committed>): void {
+    const state = { isWritable: this.#isWritable, spillBytes: this.#spill.bytes }
+    for (const [to, some] of answers) if (to !== undefined) this.#tell({ ...NOTHING, ...some, ...state, to })
+    this.#tell({ ...NOTHING, ...answers.get(undefined), ...own, ...state })
   }
 
   /** Finds locks that were given back, also while no task asks for a write. */
@@ -190,7 +205,7 @@ export class CommitLoop {
       return replayed.isHeld === true
     }
     const { settled, faults } = replayed
-    this.#tell({ ...NOTHING, faults, isWritable: this.#isWritable, spillBytes: this.#spill.bytes, replayed: settled })
+    this.#tellEach(NO_ANSWERS, { faults, replayed: settled })
     return true
   }
 
@@ -200,18 +215,12 @@ export class CommitLoop {
     this.#isWritable = false
     this.#spillReplay.hasten()
     this.#held.forget(batch)
-    this.#tell({
-      ...NOTHING,
-      answers: this.#keep(batch),
-      faults: wasWritable ? [{ problem: `commit: ${this.#lastProblem}` }] : [],
-      isWritable: false,
-      spillBytes: this.#spill.bytes,
-    })
+    this.#tellEach(this.#keep(batch), { faults: wasWritable ? [{ problem: `commit: ${this.#lastProblem}` }] : [] })
   }
 
-  #keep(batch: readonly NumberedTask[]): readonly Numbered<{ answer: Answer }>[] {
+  #keep(batch: readonly NumberedTask[]): AnswersByAsker {
     const isKept = this.#spill.keep(batch.map(({ task }) => task))
-    return batch.map(({ number, task }) => ({ number, answer: isKept && isSpilled(task) ? 'spilled' : unavailable(task) }))
+    return byAsker(batch, ({ task }) => (isKept && isSpilled(task) ? 'spilled' : unavailable(task)))
   }
 
   /** Looks for the storage's return even while no task asks for a write. */
@@ -222,23 +231,10 @@ export class CommitLoop {
       if (this.#isWritable) return
       if (!this.#ledger.canWrite() || !this.#replay()) return this.#probe()
       this.#isWritable = true
-      this.#tell({ ...NOTHING, isWritable: true, spillBytes: this.#spill.bytes })
+      this.#tellEach(NO_ANSWERS, {})
     }, PROBE_PAUSE_MS)
   }
 }
 
 const NOTHING = { kind: 'committed', settled: new Float64Array(), answers: [], changes: [], faults: [] } as const
 const isSpilled = (task: Task): boolean => task.kind === 'settle' && canSpill(task)
-
-function answersTo(batch: readonly NumberedTask[], { answers: all, held }: Applied): Pick<Committed, 'settled' | 'answers'> {
-  const settled: number[] = []
-  const answers: Numbered<{ answer: Answer }>[] = []
-  batch.forEach(({ number, task }, index) => {
-    if (held.has(task)) return
-    const answer = all[index]
-    if (task.kind === 'settle' && answer === 'settled') settled.push(number)
-    // A task without a number has no caller that waits.
-    else if (number !== 0) answers.push({ number, answer })
-  })
-  return { settled: Float64Array.from(settled), answers }
-}

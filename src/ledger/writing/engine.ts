@@ -31,14 +31,14 @@ export interface Engine {
   debitsOf(numbers: Numbers): Debits
   /** Runs `write`: all of it holds, or nothing. `write` may run more than once. Throws the error that undid it. */
   transact(write: () => void, purpose: Purpose): void
-  /** Postgres only: tells the other nodes what an operation changed, when the transaction commits. */
+  /** Tells the other nodes, or a file's relays, what an operation changed, when the transaction commits. */
   announce?(operation: Operation, changes: readonly KeyChange[]): void
   /**
-   * Whether a boot was fenced, so that what it admitted is waived. The answer does not change before the transaction ends. Postgres only: no boot of a file
-   * is fenced.
+   * Whether a boot was fenced, so that what it admitted is waived. The answer does not change before the transaction ends. Of a file: whether it is a relay's that
+   * is gone.
    */
   isFenced?(boot: number): boolean
-  /** Postgres only: does the tasks in their order, in a transaction of their own. Throws the error that undid all of them. */
+  /** Does the tasks in their order, on Postgres in a transaction of their own. Throws the error that undid all of them. */
   moveLeases?(tasks: readonly LeaseTask[]): readonly (LeaseAnswer | undefined)[]
   /** The tasks that have to wait because another transaction keeps their rows locked, each with its account. Throws errors of the storage. */
   heldAmong?(tasks: readonly Task[]): ReadonlyMap<Task, number>

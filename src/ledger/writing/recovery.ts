@@ -13,7 +13,7 @@ export type Left = Readonly<{ recovered: number; replayed: readonly string[]; fa
  */
 export function takeOver(
   spills: readonly Spill[],
-  ledger: Store,
+  ledger: Pick<Store, 'recover'>,
   now: number,
   onStep: (step: string) => void = () => undefined,
 ): Left | NotApplied {

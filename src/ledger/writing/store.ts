@@ -5,9 +5,9 @@
 
 import type { PriceVersion } from '../columns/parts.ts'
 import type { KeyChange } from '../ledger.ts'
-import type { NodeIdentity } from '../nodes.ts'
+import type { NodeIdentity, NodeMessage } from '../nodes.ts'
 import type { SpillsAt } from '../place.ts'
-import type { Answer, LedgerFault, Loss, Task } from '../task.ts'
+import type { Answer, LedgerFault, Loss, RelayRuns, Task } from '../task.ts'
 import type { Spilled } from './spill-records.ts'
 
 /** `faults`: tasks that broke a rule of the database, which only a bug can do. They were answered `unavailable` and changed nothing. */
@@ -18,6 +18,8 @@ export type Applied = Readonly<{
   faults: readonly LedgerFault[]
   /** These were not done, because another transaction keeps rows of theirs locked, and have no answers: they may come again. */
   held: ReadonlySet<Task>
+  /** Of a file: for its relays. */
+  news?: readonly NodeMessage[]
 }>
 /**
  * Nothing was committed as far as the store knows: the whole call may be repeated, for every write is once by its id. `isFenced`: another node took over what this
@@ -27,7 +29,19 @@ export type NotApplied = Readonly<{ kind: 'failed'; problem: string; isFenced?: 
 /** `settled`: ids of the requests that have a receipt now. `faults`: what the database refused, or what was there with other figures. */
 export type Replayed = Readonly<{ kind: 'replayed'; settled: readonly string[]; faults: readonly LedgerFault[] }>
 
+/** The relays of a file, each of which is a boot. Rules: processes.md "Relays". */
+export interface StoreRelays {
+  /** It is there, or there again: what it holds is its lease. Returns its boot; undefined: the storage cannot take it now. */
+  join(bootId: string, now: number, runs: RelayRuns): number | undefined
+  /** It is gone: its leases go, and what it had in flight is to be waived. */
+  leave(boot: number): void
+  /** Nothing is granted before all that live have joined. */
+  setGranting(isGranting: boolean): void
+}
+
 export interface Store {
+  /** Of a file. */
+  readonly relays?: StoreRelays
   /** Which ledger it is: the id that was made with it. */
   readonly id: string
   /** The number of the boot that writes. */

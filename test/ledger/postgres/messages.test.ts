@@ -3,7 +3,8 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { NodeMessage } from '../../../src/ledger/nodes.ts'
-import { decodeMessage, encodeMessage, keysMessages } from '../../../src/ledger/postgres/messages.ts'
+import { decodeMessage, encodeMessage } from '../../../src/ledger/postgres/messages.ts'
+import { keysMessages } from '../../../src/ledger/writing/node-messages.ts'
 
 const number = fc.integer({ min: 0, max: 2 ** 40 })
 const keyNumber = fc.option(number, { nil: null })

@@ -41,9 +41,10 @@ async function openNode(url: string, { leaseMs = 10_000, folder = makeFolder(), 
   })
   if ('problem' in opened) throw new Error(opened.message)
   const { ledger, shared } = opened
-  if (shared === undefined) throw new Error('a ledger on Postgres is shared')
+  const answers = shared?.answers
+  if (shared === undefined || answers === undefined) throw new Error('a ledger on Postgres is shared')
   ledger.onKeyChange((change) => void changes.push(change))
-  return { ledger, faults, changes, shared }
+  return { ledger, faults, changes, shared: { ...shared, answers } }
 }
 type Node = Awaited<ReturnType<typeof openNode>>
 

@@ -1,6 +1,6 @@
 /**
- * Decides how long to wait for a Postgres that says nothing. Something is asked of it four times a second over the heartbeat's connection, so that its silence is noticed
- * whatever else is asked; then the callers that wait are told so, and need not wait as long as a connection takes to fail. Rules: nodes.md "Silence".
+ * Decides how long to wait for a Postgres, or a ledger process, that says nothing. Something is asked of it four times a second, so that its silence is noticed whatever
+ * else is asked; then the callers that wait are told so, and need not wait as long as a connection takes to fail. Rules: nodes.md "Silence"; processes.md "Death".
  */
 
 export type PatienceOptions = Readonly<{

@@ -1,8 +1,8 @@
 /** Protects nodes.md "Silence": whoever waits for a Postgres that says nothing is told so, and no one else is. */
 
 import { expect, test } from 'bun:test'
-import { Patience } from '../../../src/ledger/postgres/patience.ts'
-import { until } from '../../support/until.ts'
+import { Patience } from '../../src/ledger/admission/patience.ts'
+import { until } from '../support/until.ts'
 
 const SILENCE_MS = 600
 

@@ -1,0 +1,241 @@
+/**
+ * The ledger process' side of its relays: it carries what they ask to the thread that writes, and the answers back. Rules: processes.md "Relays", "Death".
+ */
+
+import type { Enter, RelayMessage, ThreadHandle, ThreadListener } from '../admission/thread-handle.ts'
+import type { Relays } from '../open-options.ts'
+import type { Committed, LedgerFault } from '../task.ts'
+import { type Connection, HubSocket } from './hub-socket.ts'
+import { LivingRelays, type Relay } from './living-relays.ts'
+import { type FromHub, type Hello, PROTOCOL, type ToHub } from './messages.ts'
+import type { SharedState } from './shared-state.ts'
+
+export type HubOptions = Readonly<{
+  path: string
+  state: SharedState
+  /** Processes that were relays of the ledger process before this one, and live. */
+  expected?: readonly number[]
+  now: () => number
+  isSound: () => boolean
+  onFault: (fault: LedgerFault) => void
+  /** How long a relay that is not heard of keeps what it has. */
+  silenceMs?: number
+}>
+
+export class RelayHub implements Relays {
+  readonly #options: HubOptions
+  readonly #socket: HubSocket
+  readonly #living: LivingRelays
+  #thread: ThreadHandle | undefined
+  #isReady = false
+  #wasWritable = true
+  /** The file at its path is not the one that is open. */
+  #isLost = false
+  #emptied: (() => void)[] = []
+
+  constructor(options: HubOptions) {
+    this.#options = options
+    const { path, expected = [], silenceMs, onFault } = options
+    this.#living = new LivingRelays(expected, {
+      silenceMs,
+      onGone: (relay, why) => this.#onGone(relay, why),
+      onLooked: () => this.#onLooked(),
+    })
+    this.#socket = new HubSocket(path, {
+      hear: (connection, message) => this.#hear(connection, message),
+      onClosed: (connection) => {
+        const relay = this.#relayOf(connection)
+        if (relay !== undefined) relay.connection = undefined
+      },
+      onFault,
+    })
+  }
+
+  keepsInFlight(): boolean {
+    return !this.#living.isEmpty
+  }
+
+  through(enter: Enter): Enter {
+    return (listener) => this.#enter(enter, listener)
+  }
+
+  whenEmpty(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#emptied.push(resolve)
+    })
+  }
+
+  close(): void {
+    this.#living.close()
+    this.#socket.close()
+  }
+
+  #enter(enter: Enter, listener: ThreadListener): ThreadHandle {
+    this.#isLost = false
+    const thread = enter({
+      ...listener,
+      onCommitted: (committed) => this.#onCommitted(committed, listener),
+      onLost: (loss) => {
+        this.#isLost = loss !== undefined
+        this.#tellAll(this.#state())
+        listener.onLost(loss)
+      },
+      onRelay: (message) => this.#onRelay(message),
+      onEnd: () => {
+        if (this.#thread === thread) this.#onThreadEnd()
+        listener.onEnd()
+      },
+    })
+    thread.opened.then(
+      (opened) => {
+        if ('recovered' in opened) this.#thread = thread
+      },
+      () => undefined,
+    )
+    return thread
+  }
+
+  /** All begin anew: what they hold they say to the next one. */
+  #onThreadEnd(): void {
+    this.#thread = undefined
+    this.#isReady = false
+    for (const relay of this.#living.all()) {
+      relay.boot = undefined
+      drop(relay)
+    }
+  }
+
+  #onCommitted(committed: Committed, listener: ThreadListener): void {
+    const { to, ...rest } = committed
+    const { news = [], replayed = [], isWritable } = committed
+    if (to !== undefined) {
+      this.#living.find(({ boot }) => boot === to)?.connection?.send({ ...rest, isWritable: isWritable && !this.#isLost })
+      return
+    }
+    const hasChanged = isWritable !== this.#wasWritable
+    this.#wasWritable = isWritable
+    if (hasChanged || replayed.length > 0) this.#tellAll(this.#state(replayed))
+    if (news.length > 0) this.#tellAll({ kind: 'news', messages: news })
+    listener.onCommitted(rest)
+  }
+
+  #state(replayed: readonly string[] = []): FromHub {
+    return { kind: 'state', isWritable: this.#wasWritable && !this.#isLost, isSound: this.#options.isSound(), spillBytes: 0, replayed }
+  }
+
+  #onRelay(message: RelayMessage): void {
+    if (message.kind === 'relayGone') {
+      this.#living.find(({ boot }) => boot === message.boot)?.connection?.send({ kind: 'left' })
+      return
+    }
+    const relay = this.#living.get(message.bootId)
+    if (relay === undefined) return
+    const { boot } = message
+    // Where the storage cannot take it now, it comes again soon.
+    if (boot === undefined) {
+      drop(relay)
+      return
+    }
+    this.#living.noteJoined(relay, boot)
+    this.#options.state.join(boot, relay.hello.held)
+    for (const first of [{ kind: 'welcome', boot } as const, this.#state()]) relay.connection?.send(first)
+    if (this.#isReady) relay.connection?.send({ kind: 'ready' })
+  }
+
+  /** Leases are granted once all that live have said what they hold. */
+  #onLooked(): void {
+    if (!this.#isReady && this.#thread !== undefined && this.#living.areAllThere) {
+      this.#isReady = true
+      this.#thread.post({ kind: 'relaysKnown' })
+      this.#tellAll({ kind: 'ready' })
+    }
+    if (this.#living.isEmpty) for (const tell of this.#emptied.splice(0)) tell()
+  }
+
+  #hear(connection: Connection, message: ToHub): void {
+    const relay = this.#relayOf(connection)
+    if (message.kind === 'hello') this.#onHello(connection, message)
+    else if (relay?.boot !== undefined) this.#obey(relay, relay.boot, connection, message)
+  }
+
+  #obey(relay: Relay, boot: number, connection: Connection, message: Exclude<ToHub, Hello>): void {
+    relay.heardAtMs = performance.now()
+    switch (message.kind) {
+      case 'tasks':
+        this.#thread?.post({ ...message, from: boot })
+        break
+      case 'ping':
+        connection.send({ kind: 'pong', number: message.number })
+        break
+      case 'question':
+        this.#answer(connection, boot, message)
+        break
+      case 'word':
+        this.#options.state.hear(boot, message.word)
+        break
+      case 'leave':
+        // It goes when its process does; until then it hears what it had asked.
+        this.#end(relay)
+    }
+  }
+
+  #answer(connection: Connection, boot: number, { number, question }: Extract<ToHub, { kind: 'question' }>): void {
+    Promise.try(() => this.#options.state.ask(boot, question)).then(
+      (reply) => connection.send({ kind: 'reply', number, reply }),
+      (bug: unknown) => {
+        this.#options.onFault({ problem: 'what relays share failed by a bug', bug })
+        connection.close()
+      },
+    )
+  }
+
+  #onHello(connection: Connection, hello: Hello): void {
+    const reason =
+      hello.protocol !== PROTOCOL
+        ? 'its program is not that of the ledger process'
+        : this.#living.mayJoin(hello, connection.pid)
+          ? undefined
+          : 'it was not heard of for too long: others may have what it held'
+    if (reason !== undefined) connection.send({ kind: 'fenced', reason })
+    else if (this.#thread === undefined) connection.close()
+    else {
+      const known = this.#living.get(hello.bootId)
+      if (known !== undefined) drop(known)
+      const { bootId } = this.#living.add(hello, connection)
+      this.#thread.post({ kind: 'relayJoins', bootId, now: this.#options.now(), runs: hello.runs })
+    }
+  }
+
+  #onGone(relay: Relay, why: 'dead' | 'silent'): void {
+    if (why === 'silent')
+      this.#options.onFault({
+        kind: 'node',
+        problem: `a relay (process ${relay.pid}) is not heard of: it is cut off, and what it held is free`,
+      })
+    this.#end(relay)
+    this.#living.remove(relay)
+    drop(relay)
+  }
+
+  /** Its leases go, and its requests are waived. */
+  #end(relay: Relay): void {
+    const { boot } = relay
+    if (!this.#living.noteEnded(relay) || boot === undefined) return
+    this.#options.state.leave(boot)
+    this.#thread?.post({ kind: 'relayGoes', boot })
+  }
+
+  #tellAll(message: FromHub): void {
+    for (const { connection, boot } of this.#living.all()) if (boot !== undefined) connection?.send(message)
+  }
+
+  #relayOf(connection: Connection): Relay | undefined {
+    return this.#living.find((relay) => relay.connection === connection)
+  }
+}
+
+function drop(relay: Relay): void {
+  const { connection } = relay
+  relay.connection = undefined
+  connection?.close()
+}

@@ -1,0 +1,215 @@
+/**
+ * A relay's side of the socket to the ledger process: to the writer it is a thread, whose death is the connection's. It comes again until it is let in or told that it is
+ * fenced. Rules: processes.md "Relays", "Death".
+ */
+
+import type { Enter, ThreadHandle, ThreadListener } from '../admission/thread-handle.ts'
+import type { NodeMessage } from '../nodes.ts'
+import type { LedgerFault, Opened, OpenProblem, RelayRuns, ToThread } from '../task.ts'
+import { LinkSocket } from './link-socket.ts'
+import { type FromHub, PROTOCOL } from './messages.ts'
+import type { Held, Question, Reply, Word } from './shared-state.ts'
+
+export type LinkOptions = Readonly<{
+  path: string
+  bootId: string
+  /** What it holds now. */
+  runs: () => RelayRuns
+  held: () => Held
+  onNews: (message: NodeMessage) => void
+  /** It hears of no other's changes until it is there again. */
+  onMissed: () => void
+  /** Others may have what it held: it must end. */
+  onFenced: (reason: string) => void
+  /** Something was heard. */
+  onHeard: () => void
+  onFault: (fault: LedgerFault) => void
+  /** How long the first try may take; undefined: as long as it takes. */
+  firstMs?: number
+}>
+
+/** Half of what the ledger process waits for. */
+const TRUSTED_MS = 5_000
+const PING_MS = 250
+const RETRY_MS = 25
+
+export class RelayLink {
+  readonly #options: LinkOptions
+  #socket: LinkSocket | undefined
+  #boot: number | undefined
+  #isReady = false
+  #readySinceMs = Number.POSITIVE_INFINITY
+  #isSound = true
+  #isFenced = false
+  /** By both clocks, of which one stands still while a machine sleeps: when the last ping was sent that came back. */
+  #trusted = { wallMs: Number.NEGATIVE_INFINITY, monotonicMs: Number.NEGATIVE_INFINITY }
+  readonly #pings = new Map<number, Readonly<{ wallMs: number; monotonicMs: number }>>()
+  #lastNumber = 0
+  readonly #asked = new Map<number, (reply: Reply | 'unavailable') => void>()
+  readonly #pinging: ReturnType<typeof setInterval>
+
+  constructor(options: LinkOptions) {
+    this.#options = options
+    this.#pinging = setInterval(() => this.#ping(), PING_MS)
+  }
+
+  readonly enter: Enter = (listener) => {
+    const entered = { isOver: false }
+    const opened = this.#connect(listener, entered)
+    const handle: ThreadHandle = {
+      opened,
+      post: (message) => this.#post(message, listener),
+      terminate: () => {
+        entered.isOver = true
+        this.#socket?.close()
+      },
+    }
+    return handle
+  }
+
+  /** False from half of the silence on that ends a relay: what it holds may soon be another's. */
+  mayAdmit(): boolean {
+    const { wallMs, monotonicMs } = this.#trusted
+    return this.#isReady && performance.now() - monotonicMs < TRUSTED_MS && Date.now() - wallMs < TRUSTED_MS
+  }
+
+  /** What was read since then would be read so now: nothing that operators changed since is still on its way, but for a moment. */
+  isCurrent(askedAtMs: number): boolean {
+    return this.mayAdmit() && askedAtMs >= this.#readySinceMs
+  }
+
+  isSound(): boolean {
+    return this.#isSound
+  }
+
+  ask(question: Question): Promise<Reply | 'unavailable'> {
+    if (this.#socket === undefined || this.#boot === undefined) return Promise.resolve('unavailable')
+    const number = ++this.#lastNumber
+    const { promise, resolve } = Promise.withResolvers<Reply | 'unavailable'>()
+    this.#asked.set(number, resolve)
+    this.#socket.send({ kind: 'question', number, question })
+    return promise
+  }
+
+  tell(word: Word): void {
+    this.#socket?.send({ kind: 'word', word })
+  }
+
+  close(): void {
+    clearInterval(this.#pinging)
+    this.#socket?.close()
+  }
+
+  async #connect(listener: ThreadListener, entered: { readonly isOver: boolean }): Promise<Opened | OpenProblem> {
+    const { path, firstMs = Number.POSITIVE_INFINITY } = this.#options
+    const untilMs = this.#boot === undefined ? performance.now() + firstMs : Number.POSITIVE_INFINITY
+    while (!entered.isOver && !this.#isFenced && performance.now() < untilMs) {
+      if ((await this.#comeIn(listener)) === 'in') return { recovered: 0, wasLeftOpen: false, replayed: [] }
+      await Bun.sleep(RETRY_MS)
+    }
+    return { problem: 'unwritable', message: `${path}: this process is no relay of the ledger process` }
+  }
+
+  /** One try: until it is welcome, or the connection ends. */
+  async #comeIn(listener: ThreadListener): Promise<'in' | 'out'> {
+    const { path, bootId, runs, held, onFault } = this.#options
+    const { promise, resolve } = Promise.withResolvers<'in' | 'out'>()
+    let isIn = false
+    const socket = await LinkSocket.open(path, {
+      hear: (message) => {
+        if (message.kind === 'welcome') {
+          isIn = true
+          this.#boot = message.boot
+          resolve('in')
+        } else if (isIn || message.kind === 'fenced') this.#hear(message, listener)
+      },
+      onClosed: () => {
+        if (this.#socket === socket) this.#onClosed()
+        resolve('out')
+        if (isIn) listener.onEnd()
+      },
+      onFault,
+    })
+    if (socket === undefined) return 'out'
+    this.#socket = socket
+    socket.send({ kind: 'hello', protocol: PROTOCOL, bootId, isNew: this.#boot === undefined, runs: runs(), held: held() })
+    return await promise
+  }
+
+  #onClosed(): void {
+    this.#socket = undefined
+    this.#isReady = false
+    this.#pings.clear()
+    const asked = [...this.#asked.values()]
+    this.#asked.clear()
+    for (const resolve of asked) resolve('unavailable')
+  }
+
+  #post(message: ToThread, listener: ThreadListener): void {
+    switch (message.kind) {
+      case 'tasks':
+        this.#socket?.send({ kind: 'tasks', tasks: message.tasks, debits: message.debits, prices: message.prices })
+        break
+      case 'close':
+        if (this.#socket === undefined) listener.onClosed()
+        else this.#socket.send({ kind: 'leave' })
+        break
+      default:
+    }
+  }
+
+  #hear(message: FromHub, listener: ThreadListener): void {
+    this.#options.onHeard()
+    switch (message.kind) {
+      case 'committed':
+        listener.onCommitted(message)
+        break
+      case 'state': {
+        const { isWritable, isSound, spillBytes, replayed } = message
+        this.#isSound = isSound
+        listener.onCommitted({ ...NOTHING, isWritable, spillBytes, replayed })
+        break
+      }
+      case 'news':
+        for (const one of message.messages) if (one.lane !== this.#boot) this.#options.onNews(one)
+        break
+      case 'ready':
+        this.#isReady = true
+        this.#readySinceMs = performance.now()
+        this.#ping()
+        this.#options.onMissed()
+        break
+      case 'pong':
+        this.#trust(message.number)
+        break
+      case 'reply':
+        this.#asked.get(message.number)?.(message.reply)
+        this.#asked.delete(message.number)
+        break
+      case 'fenced':
+        this.#isFenced = true
+        this.#options.onFenced(message.reason)
+        break
+      case 'left':
+        listener.onClosed()
+        break
+      case 'welcome':
+    }
+  }
+
+  #ping(): void {
+    if (this.#socket === undefined || this.#boot === undefined) return
+    const number = ++this.#lastNumber
+    this.#pings.set(number, { wallMs: Date.now(), monotonicMs: performance.now() })
+    this.#socket.send({ kind: 'ping', number })
+  }
+
+  #trust(number: number): void {
+    const sent = this.#pings.get(number)
+    if (sent === undefined) return
+    this.#pings.delete(number)
+    this.#trusted = sent
+  }
+}
+
+const NOTHING = { kind: 'committed', settled: new Float64Array(), answers: [], changes: [], faults: [] } as const

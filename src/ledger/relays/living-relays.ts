@@ -1,0 +1,135 @@
+/**
+ * Which relays live: those that have joined, and processes that were relays of the ledger process before this one and have not come again. One is gone when its process is,
+ * or when it was not heard of for too long. Rules: processes.md "Death".
+ */
+
+import type { Connection } from './hub-socket.ts'
+import type { Hello } from './messages.ts'
+import { beginningOf } from './peer.ts'
+
+/** `boot`: undefined until the thread knows it. `beginning`: by which its process is told from a later one of the same number. */
+export type Relay = {
+  readonly bootId: string
+  readonly pid: number
+  readonly beginning: string | undefined
+  readonly hello: Hello
+  boot: number | undefined
+  connection: Connection | undefined
+  heardAtMs: number
+}
+
+type Watching = Readonly<{
+  silenceMs?: number | undefined
+  /** Its process is gone, or it was not heard of for too long. */
+  onGone: (relay: Relay, why: 'dead' | 'silent') => void
+  /** After each look. */
+  onLooked: () => void
+}>
+
+const SILENCE_MS = 10_000
+/** A relay that died is found dead by the second or third look. */
+const LOOK_MS = 20
+/** Then this process did not run itself, and heard no one. */
+const AWAY_MS = 2_000
+/** It does not read any more. */
+const UNSENT_BYTES_MAX = 256 * 1024 * 1024
+
+export class LivingRelays {
+  readonly #watching: Watching
+  readonly #silenceMs: number
+  readonly #relays = new Map<string, Relay>()
+  readonly #ended = new Set<string>()
+  /** Processes that may come again; of those in `#awaited` it is not known yet what they hold. */
+  readonly #mayReturn: Set<number>
+  readonly #awaited = new Map<number, Readonly<{ untilMs: number; beginning: string | undefined }>>()
+  readonly #looks: ReturnType<typeof setInterval>
+  #lastLookMs = performance.now()
+
+  constructor(expected: readonly number[], watching: Watching) {
+    this.#watching = watching
+    this.#silenceMs = watching.silenceMs ?? SILENCE_MS
+    this.#mayReturn = new Set(expected)
+    for (const pid of expected) this.#await(pid)
+    this.#looks = setInterval(() => this.#look(), LOOK_MS)
+  }
+
+  get isEmpty(): boolean {
+    return this.#relays.size === 0 && this.#awaited.size === 0
+  }
+
+  /** All that live have joined. */
+  get areAllThere(): boolean {
+    return this.#awaited.size === 0 && this.all().every(({ boot }) => boot !== undefined)
+  }
+
+  all(): readonly Relay[] {
+    return [...this.#relays.values()]
+  }
+
+  find(is: (relay: Relay) => boolean): Relay | undefined {
+    return this.#relays.values().find(is)
+  }
+
+  get(bootId: string): Relay | undefined {
+    return this.#relays.get(bootId)
+  }
+
+  /** It is known, or new, or one of those that are waited for. */
+  mayJoin({ bootId, isNew }: Hello, pid: number): boolean {
+    return !this.#ended.has(bootId) && (isNew || this.#relays.has(bootId) || this.#mayReturn.has(pid))
+  }
+
+  add(hello: Hello, connection: Connection): Relay {
+    const { bootId } = hello
+    const { pid } = connection
+    const relay = { bootId, pid, beginning: beginningOf(pid), hello, connection, boot: undefined, heardAtMs: performance.now() }
+    this.#relays.set(bootId, relay)
+    return relay
+  }
+
+  /** The thread knows it. */
+  noteJoined(relay: Relay, boot: number): void {
+    relay.boot = boot
+    this.#awaited.delete(relay.pid)
+  }
+
+  /** It may not come again. False: it may not already. */
+  noteEnded({ bootId }: Relay): boolean {
+    if (this.#ended.has(bootId)) return false
+    this.#ended.add(bootId)
+    return true
+  }
+
+  remove({ bootId }: Relay): void {
+    this.#relays.delete(bootId)
+  }
+
+  close(): void {
+    clearInterval(this.#looks)
+  }
+
+  #look(): void {
+    const nowMs = performance.now()
+    const wasAway = nowMs - this.#lastLookMs > AWAY_MS
+    this.#lastLookMs = nowMs
+    for (const relay of this.all()) {
+      if (wasAway) relay.heardAtMs = nowMs
+      const { connection, pid, beginning, heardAtMs } = relay
+      if (connection === undefined && beginningOf(pid) !== beginning) this.#watching.onGone(relay, 'dead')
+      else if (nowMs - heardAtMs > this.#silenceMs || (connection?.unsentBytes ?? 0) > UNSENT_BYTES_MAX)
+        this.#watching.onGone(relay, 'silent')
+    }
+    for (const [pid, { untilMs, beginning }] of this.#awaited) {
+      if (wasAway) this.#await(pid)
+      else if (nowMs > untilMs || beginningOf(pid) !== beginning) {
+        this.#awaited.delete(pid)
+        this.#mayReturn.delete(pid)
+      }
+    }
+    this.#watching.onLooked()
+  }
+
+  #await(pid: number): void {
+    this.#awaited.set(pid, { untilMs: performance.now() + this.#silenceMs, beginning: beginningOf(pid) })
+  }
+}

@@ -1,0 +1,65 @@
+/** Opening the ledger as a relay of the process that has its file open. Rules: processes.md "Relays". */
+
+import { GroupCommit } from '../admission/group-commit.ts'
+import { Patience } from '../admission/patience.ts'
+import type { SupervisorListener } from '../admission/store-supervisor.ts'
+import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
+import type { OpenProblem } from '../task.ts'
+import { RelayLink } from './link.ts'
+import { ClaimsOverLink, keptOverLink, LimitsOverLink } from './relay-shares.ts'
+import { RelaySupervisor } from './relay-supervisor.ts'
+
+/** The ledger process was there when the relay was begun. */
+const FIRST_MS = 10_000
+
+/** `socket`: of the ledger process. `onFenced`: others may have what this process held, so it must end. */
+export type RelayPlace = Readonly<{ path: string; socket: string; onFenced: (reason: string) => void }>
+
+export async function openRelay({
+  relay,
+  ...options
+}: LedgerOptions & Readonly<{ relay: RelayPlace }>): Promise<OpenedLedger | OpenProblem> {
+  const given = withDefaults(options)
+  const onBug = (bug: unknown): void => given.onFault({ problem: 'what relays share failed by a bug', bug })
+  const patience = new Patience({ onBug })
+  const around = { link: () => link, patience }
+  const [limits, claims] = [new LimitsOverLink(around), new ClaimsOverLink(around)]
+  let listener: SupervisorListener | undefined
+  const link: RelayLink = new RelayLink({
+    path: relay.socket,
+    bootId: given.bootId,
+    runs: () => listener?.runs() ?? { accounts: [], keys: [] },
+    held: () => ({ claims: claims.running, places: limits.places }),
+    onNews: (message) => listener?.onMessage(message),
+    onMissed: () => listener?.onMissed(),
+    onFenced: relay.onFenced,
+    onHeard: () => patience.hear(),
+    onFault: given.onFault,
+    firstMs: FIRST_MS,
+  })
+  const ledger = new GroupCommit({
+    ...given,
+    isShared: true,
+    enter: link.enter,
+    writes: 'ledger process',
+    makeSupervisor(_tell, heard) {
+      listener = heard
+      return new RelaySupervisor(link, patience)
+    },
+  })
+  const opened = await ledger.start()
+  if (!('recovered' in opened)) {
+    link.close()
+    return opened
+  }
+  const shared = {
+    ...{ limits, claims, kept: keptOverLink(around) },
+    isCurrent: (askedAtMs: number) => link.isCurrent(askedAtMs),
+    whileHeard: <T>(working: Promise<T>) => patience.whileHeard(working),
+    skewMs: () => 0,
+    fences: () => 0,
+    promise: () => undefined,
+    differences: () => [],
+  }
+  return { ledger, recovered: 0, replayed: 0, path: relay.path, isNew: false, shared }
+}

@@ -1,0 +1,55 @@
+/**
+ * The process at the other end of a unix socket, as the kernel names it. Linux only: https://man7.org/linux/man-pages/man7/unix.7.html (SO_PEERCRED). And whether it still
+ * is: proc(5), `/proc/pid/stat`. Rules: operator.md "Audit"; processes.md "Death".
+ */
+
+import { dlopen, FFIType, ptr } from 'bun:ffi'
+import { readFileSync } from 'node:fs'
+
+const SOL_SOCKET = 1
+const SO_PEERCRED = 17
+const LIBRARIES = ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`]
+
+export type Peer = Readonly<{ pid: number; uid: number }>
+
+let readPeer: ((fd: number) => Peer | undefined) | undefined
+
+/** Undefined where the kernel does not tell. */
+export function peerOf(fd: number): Peer | undefined {
+  if (process.platform !== 'linux') return undefined
+  readPeer ??= openPeerReader()
+  return readPeer(fd)
+}
+
+/** When the process began, in the kernel's ticks, by which a number that is given again is told; undefined: there is none, or it has only not been collected. */
+export function beginningOf(pid: number): string | undefined {
+  try {
+    // The name in parentheses may hold anything.
+    const [state, ...rest] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+    return state === 'Z' || state === 'X' ? undefined : rest[START_TIME]
+  } catch {
+    return undefined
+  }
+}
+
+/** `starttime`, the 22nd field, counted behind the state. */
+const START_TIME = 18
+
+function openPeerReader(): (fd: number) => Peer | undefined {
+  const { i32, ptr: pointer } = FFIType
+  for (const library of LIBRARIES) {
+    try {
+      const { symbols } = dlopen(library, { getsockopt: { args: [i32, i32, i32, pointer, pointer], returns: i32 } })
+      return (fd) => {
+        const credentials = new Int32Array(3)
+        const length = new Uint32Array([credentials.byteLength])
+        if (symbols.getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ptr(credentials), ptr(length)) !== 0) return undefined
+        const [pid = 0, uid = 0] = credentials
+        return { pid, uid: uid >>> 0 }
+      }
+    } catch {
+      // Another C library has another name.
+    }
+  }
+  return () => undefined
+}

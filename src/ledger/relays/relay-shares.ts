@@ -1,0 +1,85 @@
+/** What a relay asks the ledger process for beside the money, and what it has of it, for when it comes again. Rules: processes.md "Shared". */
+
+import type { Patience } from '../admission/patience.ts'
+import type { AnswerElsewhere, FoundElsewhere, KeptElsewhere, Repeatable, SharedClaims } from '../shared-answers.ts'
+import type { LimitAsk, LimitGrant, SharedLimits } from '../shared-limits.ts'
+import type { RelayLink } from './link.ts'
+import type { Running } from './shared-claims.ts'
+import type { Held } from './shared-state.ts'
+
+type Around = Readonly<{ link: () => Pick<RelayLink, 'ask' | 'tell'>; patience: Pick<Patience, 'whileHeard'> }>
+
+/** Of a key's limits: a place is held from the grant on. */
+export class LimitsOverLink implements SharedLimits {
+  readonly #around: Around
+  readonly #places = new Map<string, number>()
+
+  constructor(around: Around) {
+    this.#around = around
+  }
+
+  get places(): Held['places'] {
+    return [...this.#places]
+  }
+
+  async take(ask: LimitAsk): Promise<LimitGrant | 'unavailable'> {
+    const { link, patience } = this.#around
+    const grant = (await patience.whileHeard(link().ask({ kind: 'limit', ask }))) as LimitGrant | 'unavailable'
+    if (grant === 'unavailable') return grant
+    if (grant.places > 0) this.#places.set(ask.keyId, grant.places)
+    else this.#places.delete(ask.keyId)
+    return grant
+  }
+}
+
+export class ClaimsOverLink implements SharedClaims {
+  readonly #around: Around
+  readonly #running = new Map<string, Running>()
+
+  constructor(around: Around) {
+    this.#around = around
+  }
+
+  get running(): readonly Running[] {
+    return [...this.#running.values()]
+  }
+
+  async claim({ keyId, headerHash, bodyHash }: Repeatable): ReturnType<SharedClaims['claim']> {
+    const { link, patience } = this.#around
+    const claim = { keyId, header: hex(headerHash), body: hex(bodyHash) }
+    // A request that was told that the ledger is away has no use for a claim after that.
+    const asked = link().ask({ kind: 'claim', claim })
+    const found = (await patience.whileHeard(asked, (late) => isClaimed(late) && this.#tellRelease(claim))) as
+      | Awaited<ReturnType<SharedClaims['claim']>>
+      | 'unavailable'
+    if (found === 'unavailable') return { kind: found }
+    if (found.kind === 'claimed') this.#running.set(nameOf(claim), claim)
+    return found
+  }
+
+  async isRunning({ keyId, headerHash }: Omit<Repeatable, 'bodyHash'>): Promise<boolean> {
+    const { link, patience } = this.#around
+    return (await patience.whileHeard(link().ask({ kind: 'running', keyId, header: hex(headerHash) }))) !== false
+  }
+
+  release({ keyId, headerHash }: Omit<Repeatable, 'bodyHash'>): void {
+    const ended = { keyId, header: hex(headerHash) }
+    // While the ledger process is away, it hears of what still runs when it is back.
+    if (this.#running.delete(nameOf(ended))) this.#tellRelease(ended)
+  }
+
+  #tellRelease({ keyId, header }: Omit<Running, 'body'>): void {
+    this.#around.link().tell({ kind: 'release', keyId, header })
+  }
+}
+
+/** On one socket, so that what is kept is there when the claim ends. */
+export const keptOverLink = ({ link, patience }: Around): KeptElsewhere => ({
+  keep: (answer: AnswerElsewhere) => link().tell({ kind: 'keep', answer }),
+  find: async (key, ...ids) =>
+    (await patience.whileHeard(link().ask({ kind: 'find', key, ids }))) as Awaited<ReturnType<KeptElsewhere['find']>> & FoundElsewhere,
+})
+
+const hex = (hash: Uint8Array): string => Buffer.from(hash).toString('hex')
+const nameOf = ({ keyId, header }: Omit<Running, 'body'>): string => `${keyId} ${header}`
+const isClaimed = (late: unknown): boolean => typeof late === 'object' && late !== null && 'kind' in late && late.kind === 'claimed'

@@ -1,0 +1,68 @@
+/**
+ * The limits of keys over all relays, in the memory of the ledger process: what db/postgres/migrations/0002_limits.sql grants where nodes share a database. Rules: keys.md
+ * "Limits over nodes"; processes.md "Shared".
+ */
+
+import type { LimitAsk, LimitGrant } from '../shared-limits.ts'
+
+const MINUTE_US = 60_000_000
+/** Keys whose allowance is whole are forgotten by a look over all of them. */
+const TAKES_BETWEEN_SWEEPS = 10_000
+
+export class RelayLimits {
+  /** When a key's allowance is whole again. Microseconds. */
+  readonly #wholeAtUs = new Map<string, number>()
+  /** By key, then by relay: how many of its requests may run at once there. */
+  readonly #places = new Map<string, Map<number, number>>()
+  readonly #relays = new Set<number>()
+  readonly #monotonicMs: () => number
+  #takes = 0
+
+  constructor(monotonicMs: () => number = () => performance.now()) {
+    this.#monotonicMs = monotonicMs
+  }
+
+  join(boot: number, places: readonly (readonly [keyId: string, places: number])[]): void {
+    this.leave(boot)
+    this.#relays.add(boot)
+    for (const [keyId, count] of places) this.#setPlaces(keyId, boot, count)
+  }
+
+  leave(boot: number): void {
+    this.#relays.delete(boot)
+    for (const keyId of [...this.#places.keys()]) this.#setPlaces(keyId, boot, 0)
+  }
+
+  /** As many requests of the minute as there are, and as many places as others leave, at most what is asked for. */
+  take(boot: number, { keyId, requests, places, perMinute, atOnce }: LimitAsk): LimitGrant {
+    const nowUs = Math.floor(this.#monotonicMs() * 1_000)
+    if (++this.#takes >= TAKES_BETWEEN_SWEEPS) this.#sweep(nowUs)
+    const fromUs = Math.min(Math.max(this.#wholeAtUs.get(keyId) ?? 0, nowUs), nowUs + MINUTE_US)
+    const taken = Math.min(requests, Math.floor(((nowUs + MINUTE_US - fromUs) * perMinute) / MINUTE_US))
+    const untilUs = fromUs + Math.ceil((taken * MINUTE_US) / perMinute)
+    if (taken > 0) this.#wholeAtUs.set(keyId, untilUs)
+    const waitMs = Math.max(0, Math.ceil((untilUs + Math.ceil(MINUTE_US / perMinute) - MINUTE_US - nowUs) / 1_000))
+    const granted = Math.max(0, Math.min(places, atOnce - this.#placesOfOthers(keyId, boot)))
+    this.#setPlaces(keyId, boot, granted)
+    return { requests: taken, places: granted, waitMs, nodes: Math.max(1, this.#relays.size) }
+  }
+
+  #placesOfOthers(keyId: string, boot: number): number {
+    let others = 0
+    for (const [of, count] of this.#places.get(keyId) ?? []) if (of !== boot) others += count
+    return others
+  }
+
+  #setPlaces(keyId: string, boot: number, count: number): void {
+    const places = this.#places.get(keyId) ?? new Map<number, number>()
+    if (count > 0) {
+      places.set(boot, count)
+      this.#places.set(keyId, places)
+    } else if (places.delete(boot) && places.size === 0) this.#places.delete(keyId)
+  }
+
+  #sweep(nowUs: number): void {
+    this.#takes = 0
+    for (const [keyId, wholeAtUs] of this.#wholeAtUs) if (wholeAtUs <= nowUs) this.#wholeAtUs.delete(keyId)
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * What relays share beside the money, in the memory of the ledger process: the limits of keys, the requests that run under an Idempotency-Key, and the answers that are
+ * kept. Rules: processes.md "Shared".
+ */
+
+import type { Forgotten } from '../../core/format.ts'
+import type { AnswerElsewhere, FoundElsewhere, KeptElsewhere } from '../shared-answers.ts'
+import type { LimitAsk, LimitGrant } from '../shared-limits.ts'
+import { RelayClaims, type Running } from './shared-claims.ts'
+import { RelayLimits } from './shared-limits.ts'
+
+/** Asked, and answered. */
+export type Question =
+  | Readonly<{ kind: 'limit'; ask: LimitAsk }>
+  | Readonly<{ kind: 'claim'; claim: Running }>
+  | Readonly<{ kind: 'running'; keyId: string; header: string }>
+  | Readonly<{ kind: 'find'; key: Uint8Array; ids: readonly string[] }>
+
+export type Reply =
+  | LimitGrant
+  /** claimed: it is that request's now. `isSame`: as the one that runs. */
+  | Readonly<{ kind: 'claimed' }>
+  | Readonly<{ kind: 'running'; isSame: boolean }>
+  | boolean
+  | FoundElsewhere
+  | Forgotten
+  | 'unavailable'
+
+/** Told, and not answered. */
+export type Word = Readonly<{ kind: 'release'; keyId: string; header: string }> | Readonly<{ kind: 'keep'; answer: AnswerElsewhere }>
+
+/** What a relay has when it comes again. `places`: of keys, at once. */
+export type Held = Readonly<{ claims: readonly Running[]; places: readonly (readonly [keyId: string, places: number])[] }>
+
+/** The ledger process' memory of it. */
+export class SharedState {
+  readonly #limits = new RelayLimits()
+  readonly #claims = new RelayClaims()
+  readonly #kept: KeptElsewhere
+
+  constructor(kept: KeptElsewhere) {
+    this.#kept = kept
+  }
+
+  ask(boot: number, question: Question): Reply | Promise<Reply> {
+    switch (question.kind) {
+      case 'limit':
+        return this.#limits.take(boot, question.ask)
+      case 'claim':
+        return this.#claims.claim(boot, question.claim)
+      case 'running':
+        return this.#claims.isRunning(question.keyId, question.header)
+      case 'find':
+        return this.#kept.find(question.key, ...question.ids)
+    }
+  }
+
+  hear(boot: number, word: Word): void {
+    if (word.kind === 'release') this.#claims.release(boot, word.keyId, word.header)
+    else this.#kept.keep(word.answer)
+  }
+
+  /** A relay is there, or there again. */
+  join(boot: number, { claims, places }: Held): void {
+    this.#claims.join(boot, claims)
+    this.#limits.join(boot, places)
+  }
+
+  /** It is gone: what it had ends. */
+  leave(boot: number): void {
+    this.#claims.leave(boot)
+    this.#limits.leave(boot)
+  }
+}

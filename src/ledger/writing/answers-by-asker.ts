@@ -1,0 +1,38 @@
+/** The answers of a group, apart for each process that asked some of it: on a file that is the thread's own, and its relays. Rules: ledger.md "Group commit"; processes.md "Relays". */
+
+import type { Answer, Committed, NumberedTask } from '../task.ts'
+import type { Applied } from './store.ts'
+
+/** By the boot of a relay; undefined: the process of the thread. */
+export type AnswersByAsker = ReadonlyMap<number | undefined, Pick<Committed, 'settled' | 'answers'>>
+
+export const NO_ANSWERS: AnswersByAsker = new Map<undefined, never>()
+
+type Collected = { settled: number[]; answers: { number: number; answer: Answer }[] }
+
+export const answersTo = (batch: readonly NumberedTask[], { answers, held }: Applied): AnswersByAsker =>
+  byAsker(
+    batch,
+    (_, index) => answers[index],
+    ({ task }) => held.has(task),
+  )
+
+/** `isOpen`: those that have no answer yet. */
+export function byAsker(
+  batch: readonly NumberedTask[],
+  answerTo: (asked: NumberedTask, index: number) => Answer,
+  isOpen: (asked: NumberedTask) => boolean = () => false,
+): AnswersByAsker {
+  const all = new Map<number | undefined, Collected>()
+  batch.forEach((asked, index) => {
+    if (isOpen(asked)) return
+    const { number, task, from } = asked
+    const answer = answerTo(asked, index)
+    const own = all.get(from) ?? { settled: [], answers: [] }
+    all.set(from, own)
+    if (task.kind === 'settle' && answer === 'settled') own.settled.push(number)
+    // A task without a number has no caller that waits.
+    else if (number !== 0) own.answers.push({ number, answer })
+  })
+  return new Map([...all].map(([from, { settled, answers }]) => [from, { settled: Float64Array.from(settled), answers }]))
+}

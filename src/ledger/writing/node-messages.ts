@@ -1,0 +1,48 @@
+/** What an operator's write tells the other processes that answer requests, whichever way carries it. Pure. Rules: nodes.md "Notifications". */
+
+import type { KeyChange } from '../ledger.ts'
+import type { NodeMessage } from '../nodes.ts'
+import type { Operation } from '../operation.ts'
+
+/** Postgres takes 7,999 bytes. Source: https://www.postgresql.org/docs/current/sql-notify.html */
+const BYTES_MAX = 7_900
+const HEAD_BYTES = 200
+
+/** The messages of an operator's write to the other nodes. */
+export const messagesOf = (lane: number, operation: Operation, changes: readonly KeyChange[]): readonly NodeMessage[] => {
+  const accountId = creditedBy(operation)
+  return [...keysMessages(lane, changes), ...(accountId === undefined ? [] : [{ kind: 'credit', lane, accountId } as const])]
+}
+
+function creditedBy(operation: Operation): string | undefined {
+  switch (operation.kind) {
+    case 'credit':
+    case 'redeemCode':
+      return operation.accountId
+    case 'createKey':
+      return operation.topUp === null ? undefined : (operation.accountId ?? operation.ownAccountId)
+    default:
+      return undefined
+  }
+}
+
+/** As many messages as their keys need. */
+export function keysMessages(lane: number, changes: readonly KeyChange[]): readonly NodeMessage[] {
+  const messages: NodeMessage[] = []
+  for (const stop of [null, 'disabled'] as const) {
+    let keyIds: string[] = []
+    let bytes = 0
+    for (const { keyId } of changes.filter((change) => change.stop === stop)) {
+      const more = Buffer.byteLength(JSON.stringify(keyId)) + 1
+      if (bytes + more > BYTES_MAX - HEAD_BYTES) {
+        messages.push({ kind: 'keys', lane, stop, keyIds })
+        keyIds = []
+        bytes = 0
+      }
+      keyIds.push(keyId)
+      bytes += more
+    }
+    if (keyIds.length > 0) messages.push({ kind: 'keys', lane, stop, keyIds })
+  }
+  return messages
+}

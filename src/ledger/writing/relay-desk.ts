@@ -1,0 +1,112 @@
+/**
+ * The thread's side of relays: what they ask stands under their boots and names prices by lists of their own, and each that goes leaves nothing in flight. Rules:
+ * processes.md "Relays", "Death".
+ */
+
+import type { NumberedDebit } from '../debit-records.ts'
+import type { FromThread, NumberedTask, Task, TasksMessage, ToThread } from '../task.ts'
+import type { CommitLoop } from './commit-loop.ts'
+import type { Store } from './store.ts'
+
+type Desk = Readonly<{ store: Store; loop: CommitLoop; say: (message: FromThread) => void; now: () => number }>
+
+/** What is in the spill must be in the ledger before what it has not kept is waived. */
+const LOOK_EVERY_MS = 100
+
+export class RelayDesk {
+  readonly #desk: Desk
+  /** Where the price versions of each relay stand in the list of all. */
+  readonly #prices = new Map<number, number[]>()
+  #defined = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(desk: Desk) {
+    this.#desk = desk
+  }
+
+  /** `from`: undefined for the process of the thread. */
+  add(from: number | undefined, { tasks, prices }: Pick<TasksMessage, 'tasks' | 'prices'>, debits: readonly NumberedDebit[]): void {
+    const places = this.#placesOf(from)
+    for (const _ of prices) places.push(this.#defined++)
+    const asked: NumberedTask[] = [...tasks]
+    for (const { number, debit } of debits) asked.push({ number, task: { kind: 'settle', debit } })
+    const priced = (price: number): number => places[price] ?? -1
+    const all = from === undefined ? asked : asked.map(({ number, task }) => ({ number, task: stamped(task, from, priced), from }))
+    this.#desk.loop.add(all, prices)
+  }
+
+  obey(message: Extract<ToThread, { kind: 'relayJoins' | 'relayGoes' | 'relaysKnown' }>): void {
+    // Behind the group that what came before is in.
+    setImmediate(() => this.#obey(message))
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #obey(message: Extract<ToThread, { kind: 'relayJoins' | 'relayGoes' | 'relaysKnown' }>): void {
+    const { store, loop, say } = this.#desk
+    const { relays } = store
+    if (relays === undefined) return
+    switch (message.kind) {
+      case 'relayJoins': {
+        const { bootId, now, runs } = message
+        const boot = relays.join(bootId, now, runs)
+        if (boot !== undefined) this.#prices.set(boot, [])
+        say({ kind: 'relayJoined', bootId, boot })
+        break
+      }
+      case 'relayGoes': {
+        // What it asked before is answered, also where commits are tried again.
+        if (!loop.isIdle) {
+          setTimeout(() => this.#obey(message), LOOK_EVERY_MS)
+          return
+        }
+        relays.leave(message.boot)
+        this.#prices.delete(message.boot)
+        this.#waive()
+        say({ kind: 'relayGone', boot: message.boot })
+        break
+      }
+      case 'relaysKnown':
+        relays.setGranting(true)
+        this.#waive()
+    }
+  }
+
+  #waive(): void {
+    clearTimeout(this.#timer)
+    const { store, loop, say, now } = this.#desk
+    const recovered = loop.isSpillEmpty ? store.recover(now()) : undefined
+    if (typeof recovered !== 'number') this.#timer = setTimeout(() => this.#waive(), LOOK_EVERY_MS)
+    else if (recovered > 0)
+      say({ kind: 'fault', fault: { kind: 'node', problem: `${recovered} requests that a relay left in flight were waived: it is gone` } })
+  }
+
+  #placesOf(from: number | undefined): number[] {
+    const own = from ?? OWN
+    const places = this.#prices.get(own) ?? []
+    this.#prices.set(own, places)
+    return places
+  }
+}
+
+const OWN = 0
+
+/** As the relay's, whatever it says of itself. */
+function stamped(task: Task, boot: number, priced: (price: number) => number): Task {
+  switch (task.kind) {
+    case 'settle':
+      return { ...task, debit: { ...task.debit, boot, price: priced(task.debit.price) } }
+    case 'checkpoint':
+      return { ...task, checkpoint: { ...task.checkpoint, boot, price: priced(task.checkpoint.price) } }
+    case 'attempts':
+      return { ...task, calls: { ...task.calls, price: priced(task.calls.price) } }
+    case 'ask':
+      return { ...task, ask: { ...task.ask, boot } }
+    case 'release':
+      return { ...task, release: { ...task.release, boot } }
+    default:
+      return task
+  }
+}

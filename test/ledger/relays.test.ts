@@ -1,0 +1,166 @@
+/** Protects processes.md "Relays", "Admission", "Death": relays of one ledger process spend together what one process would, and what is acknowledged is there once. */
+
+import type { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
+import { ACT, balanceAt, createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../support/ledger.ts'
+import { cutter, openLedgerProcess, openTestRelay, type TestRelay } from '../support/relays.ts'
+import { openToRead } from '../support/stores.ts'
+import { until } from '../support/until.ts'
+
+const pathOf = (): string => join(makeFolder(), 'ledger.db')
+const find = (ledger: Ledger) => ledger.findKey(sha256('key_1'))
+const holdOf = (requestId: string, dollars = '0.5') => holdRequest(requestId, 'key_1', usd(dollars), { now: Date.now() })
+/** 0.3 USD. */
+const settlementOf = (requestId: string) => settlement(requestId, { input: 100_000 }, { now: Date.now() })
+
+function differencesOf(path: string): readonly unknown[] {
+  const db = openToRead(path) as Database
+  try {
+    return differencesInFile(db)
+  } finally {
+    db.close()
+  }
+}
+
+async function openAll(path: string, count: number, balanceUsd = '10') {
+  const main = await openLedgerProcess(path)
+  await main.ledger.operate(createKey('key_1', { balanceUsd }), ACT)
+  const relays = await Promise.all(Array.from({ length: count }, () => openTestRelay(path)))
+  for (const { ledger } of relays) await find(ledger)
+  await until(() => relays.every(({ ledger }) => ledger.mayAdmit()), 'all may admit')
+  return { main, relays }
+}
+
+async function closeAll({ main, relays }: Awaited<ReturnType<typeof openAll>>): Promise<void> {
+  await Promise.all(relays.map(({ ledger }) => ledger.close()))
+  await main.ledger.close()
+}
+
+async function spend({ ledger }: TestRelay, requestId: string): Promise<string> {
+  const held = await ledger.hold(holdOf(requestId))
+  return held === 'held' ? await ledger.settle(settlementOf(requestId)) : held
+}
+
+test('what relays spend at once is what one process would: a hot account near its last cent ends one request below zero at most', async () => {
+  const path = pathOf()
+  const all = await openAll(path, 4)
+  const results = await Promise.all(all.relays.flatMap((relay, at) => Array.from({ length: 40 }, (_, n) => spend(relay, `req_${at}_${n}`))))
+  for (let round = 0; round < 40; round++)
+    results.push(...(await Promise.all(all.relays.map((relay, at) => spend(relay, `req_${at}_r${round}`)))))
+  const settled = results.filter((result) => result === 'settled').length
+  const left = balanceAt(path, 'key_1')?.availablePicos ?? 0n
+  expect(left).toBe(usd('10') - BigInt(settled) * usd('0.3'))
+  expect(left).toBeLessThanOrEqual(0n)
+  expect(left).toBeGreaterThan(-usd('0.5'))
+  expect(all.relays.flatMap(({ faults }) => faults)).toEqual([])
+  expect(all.main.faults).toEqual([])
+  await closeAll(all)
+  expect(differencesOf(path)).toEqual([])
+})
+
+test('a key that an operator disables is refused by every relay, and a top-up is theirs at once', async () => {
+  const all = await openAll(pathOf(), 2, '0.1')
+  const [a, b] = all.relays as [TestRelay, TestRelay]
+  expect(await spend(a, 'req_1')).toBe('settled')
+  expect(await b.ledger.hold(holdOf('req_2'))).toBe('exhausted')
+  const credited = await all.main.ledger.operate(
+    { kind: 'credit', creditKind: 'top-up', creditId: 'c1', accountId: 'acc_1', amountPicos: usd('5'), ref: '', now: Date.now() },
+    ACT,
+  )
+  expect(credited.result).toBe('done')
+  await until(async () => (await b.ledger.hold(holdOf('req_3'))) === 'held', 'the top-up is known there')
+  expect(await b.ledger.settle(settlementOf('req_3'))).toBe('settled')
+  await all.main.ledger.operate({ kind: 'setKeyActive', keyId: 'key_1', isActive: false, now: Date.now() }, ACT)
+  for (const { changes } of all.relays) await until(() => changes.some(({ stop }) => stop === 'disabled'), 'it is known there')
+  for (const { ledger } of all.relays) expect(await ledger.hold(holdOf('req_4'))).toBe('disabled')
+  await closeAll(all)
+})
+
+test('what a relay that has left had leased is free, and it leaves no hold', async () => {
+  const all = await openAll(pathOf(), 2, '0.6')
+  const [a, b] = all.relays as [TestRelay, TestRelay]
+  expect(await a.ledger.hold(holdOf('req_1'))).toBe('held')
+  expect(await a.ledger.hold(holdOf('req_2'))).toBe('held')
+  expect(await b.ledger.hold(holdOf('req_3'))).toBe('reserved')
+  await a.ledger.close()
+  expect(await b.ledger.hold(holdOf('req_4'))).toBe('held')
+  await b.ledger.close()
+  await all.main.ledger.close()
+})
+
+test('a ledger process that is gone and comes back is told what is held, and an end that waited is charged once', async () => {
+  const path = pathOf()
+  const all = await openAll(path, 2, '1')
+  const [a, b] = all.relays as [TestRelay, TestRelay]
+  expect(await a.ledger.hold(holdOf('req_1', '0.9'))).toBe('held')
+  await all.main.ledger.close()
+  await until(() => !b.ledger.mayAdmit(), 'b sees that it is gone')
+  expect(await b.ledger.hold(holdOf('req_2'))).toBe('unavailable')
+  const settling = a.ledger.settle(settlementOf('req_1'))
+  const again = await openLedgerProcess(path, { expected: [process.pid] })
+  expect(await settling).toBe('settled')
+  await until(() => a.ledger.mayAdmit() && b.ledger.mayAdmit(), 'both may admit again')
+  expect(again.recovered).toBe(0)
+  expect(balanceAt(path, 'key_1')?.availablePicos).toBe(usd('0.7'))
+  expect(await b.ledger.hold(holdOf('req_3'))).toBe('held')
+  await closeAll({ main: again, relays: all.relays })
+})
+
+test('a connection that is cut, over and over, loses no end and charges none twice', async () => {
+  const path = pathOf()
+  const main = await openLedgerProcess(path)
+  await main.ledger.operate(createKey('key_1', { balanceUsd: '100' }), ACT)
+  const between = cutter(main.socket)
+  const relay = await openTestRelay(path, {}, between.path)
+  await find(relay.ledger)
+  await until(() => relay.ledger.mayAdmit())
+  const ends: Promise<string>[] = []
+  for (let n = 0; n < 60; n++) {
+    await until(async () => (await relay.ledger.hold(holdOf(`req_${n}`))) === 'held', 'it is held')
+    ends.push(relay.ledger.settle(settlementOf(`req_${n}`)))
+    if (n % 5 === 4) between.cut()
+  }
+  expect(new Set(await Promise.all(ends))).toEqual(new Set(['settled']))
+  expect(balanceAt(path, 'key_1')?.availablePicos).toBe(usd('82'))
+  await relay.ledger.close()
+  await main.ledger.close()
+  between.close()
+  expect(differencesOf(path)).toEqual([])
+})
+
+const REPEATABLE = { keyId: 'key_1', headerHash: new Uint8Array(32).fill(1), bodyHash: new Uint8Array(32).fill(2) }
+
+test('what runs under an Idempotency-Key on one relay runs for all, until it ends or its relay does, also over an end of the ledger process', async () => {
+  const path = pathOf()
+  const all = await openAll(path, 2)
+  const [a, b] = all.relays as [TestRelay, TestRelay]
+  expect(await a.shared.claims?.claim(REPEATABLE)).toEqual({ kind: 'claimed' })
+  expect(await b.shared.claims?.claim(REPEATABLE)).toEqual({ kind: 'running', isSame: true })
+  expect(await b.shared.claims?.claim({ ...REPEATABLE, bodyHash: new Uint8Array(32) })).toEqual({ kind: 'running', isSame: false })
+  await all.main.ledger.close()
+  const again = await openLedgerProcess(path, { expected: [process.pid] })
+  await until(() => a.ledger.mayAdmit() && b.ledger.mayAdmit(), 'both are there again')
+  expect(await b.shared.claims?.isRunning(REPEATABLE)).toBeTrue()
+  a.shared.claims?.release(REPEATABLE)
+  await until(async () => (await b.shared.claims?.claim(REPEATABLE))?.kind === 'claimed', 'it is free')
+  await b.ledger.close()
+  await until(async () => (await a.shared.claims?.isRunning(REPEATABLE)) === false, 'it went with its relay')
+  await a.ledger.close()
+  await again.ledger.close()
+})
+
+test('the requests of a minute, and those at once, are those of all relays together', async () => {
+  const all = await openAll(pathOf(), 3)
+  const ask = { keyId: 'key_1', requests: 40, places: 4, perMinute: 100, atOnce: 10 }
+  const grants = await Promise.all(all.relays.map(({ shared }) => shared.limits.take(ask)))
+  const granted = grants.flatMap((grant) => (grant === 'unavailable' ? [] : [grant]))
+  expect(granted.map(({ requests }) => requests)).toEqual([40, 40, 20])
+  expect(granted.map(({ places }) => places)).toEqual([4, 4, 2])
+  await all.relays[0]?.ledger.close()
+  const next = await all.relays[2]?.shared.limits.take({ ...ask, requests: 0, places: 10 })
+  expect(next).toMatchObject({ places: 6, nodes: 2 })
+  await closeAll(all)
+})
