@@ -5,23 +5,22 @@
 
 import { version } from '../package.json' with { type: 'json' }
 import type { Config } from './config/config.ts'
-import { factsOf } from './config/node-facts.ts'
 import type { ConfigProblems } from './config/problems.ts'
 import { reloadable } from './config/reloadable.ts'
-import type { NodeFacts } from './core/node-facts.ts'
-import type { TimerWheel } from './core/timer-wheel.ts'
 import { type Departure, departure } from './departure.ts'
+import { alarmsTo, factsNow, poolOf } from './gateway-parts.ts'
 import { registerGauges } from './gauges.ts'
 import { ClientLimits } from './http/client-limit.ts'
 import { seesSockets } from './http/kernel-sockets.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { Reads } from './ledger/reading/reads.ts'
-import { alarmsOfLedger, ledgerOfGateway, noteFound } from './ledger-of-gateway.ts'
+import { socketBeside } from './ledger/relays/socket-file.ts'
+import { alarmsOfLedger, ledgerOfGateway, noteFound, PAGES } from './ledger-of-gateway.ts'
 import { type Listeners, type ListenProblem, listen } from './listeners.ts'
 import { membersOf } from './members.ts'
 import { Alarms } from './observe/alarms.ts'
-import { type LogOptions, makeLog } from './observe/log.ts'
-import { type Metrics, makeMetrics } from './observe/metrics.ts'
+import { makeLog } from './observe/log.ts'
+import { makeMetrics } from './observe/metrics.ts'
 import { poolEvents } from './observe/pool-events.ts'
 import type { StripeAddress } from './payments/stripe-api.ts'
 import type { People } from './people/people.ts'
@@ -29,9 +28,9 @@ import { type GatewayState, monotonicMs, realWorld } from './real-world.ts'
 import type { BodyMemory } from './relay/body-memory.ts'
 import type { Timings } from './relay/timings.ts'
 import { drivenTimerWheel } from './timer-wheel-driver.ts'
-import { UpstreamPool } from './upstream/pool.ts'
-import type { PoolEvents } from './upstream/pool-options.ts'
-import { siteOfGateway } from './web/site-of-gateway.ts'
+import type { UpstreamPool } from './upstream/pool.ts'
+import { siteElsewhere } from './web/site-elsewhere.ts'
+import { type OpenedSite, siteOfGateway } from './web/site-of-gateway.ts'
 import type { World } from './world.ts'
 
 export type GatewayOptions = Readonly<{
@@ -63,6 +62,8 @@ export type GatewayOptions = Readonly<{
   memoryBytes?: number
   /** The address of a server that stands in for Stripe. */
   stripeAddress?: StripeAddress
+  /** Of a relay: others may have what it held, and the process must end. */
+  onFenced?: (reason: string) => void
   /** Stands between the gateway and its ledger. */
   wrapLedger?: (ledger: Ledger) => Ledger
 }>
@@ -105,20 +106,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const world = realWorld(state, shared, { ledger, reports, log, metrics, wheel, upstreams: pool })
   noteFound(log, opened)
   const { relay, keyLimits, live, bodies, bodyReader, kept } = relayOfGateway(world, opened, options)
-  registerGauges({ world, bodies, pool, recovered, ledgerPath: path, shared })
+  registerGauges({ world, bodies, pool, recovered, ledgerPath: path, shared: isRelay(config) ? undefined : shared })
   const clientLimits = new ClientLimits({ limits: world.limits, now: monotonicMs })
-  const site = siteOfGateway({
-    world,
-    upstreams: pool,
-    config: () => state.config,
-    readConfig: options.readConfig ?? (() => state.config),
-    urls: () => ({ cabinet: state.url, console: state.operatorUrl }),
-    alarms,
-    running: () => relay.running,
-    stripeAddress: options.stripeAddress,
-  })
+  const site = siteOf(world, path, { options, state, alarms, upstreams: pool, running: () => relay.running })
   const app = buildApp({ world, relay, keyLimits, clientLimits })
-  const isShared = options.isShared ?? config.ledger.kind === 'postgres'
+  const isShared = options.isShared ?? (config.ledger.kind === 'postgres' || isRelay(config))
   const answering = { app, pages: site.pages, payments: site.payments, upstreams: pool }
   options.onStep?.('listeners')
   const listeners = await listen({ ...options, isShared, siblings: options.siblings ?? 0 }, world, answering)
@@ -149,6 +141,23 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   }
 }
 
+type SiteParts = Readonly<{
+  options: GatewayOptions
+  state: GatewayState
+  alarms: Alarms
+  upstreams: UpstreamPool
+  running: () => number
+}>
+
+function siteOf(world: World, path: string, { options, state, ...parts }: SiteParts): OpenedSite {
+  const { stripeAddress, readConfig = () => state.config } = options
+  if (isRelay(options.config)) return siteElsewhere(world, state, socketBeside(path, PAGES), stripeAddress)
+  const urls = () => ({ cabinet: state.url, console: state.operatorUrl })
+  return siteOfGateway({ ...parts, world, config: () => state.config, readConfig, urls, stripeAddress })
+}
+
+const isRelay = ({ ledger }: Config): boolean => ledger.kind === 'sqlite' && ledger.part === 'relay'
+
 /** Where it is, which only its listeners know, and what they can do here. */
 async function tellOf(listeners: Listeners, state: GatewayState, { metrics, log }: World): Promise<void> {
   state.url = listeners.url
@@ -156,15 +165,6 @@ async function tellOf(listeners: Listeners, state: GatewayState, { metrics, log 
   if (seesSockets())
     metrics.gauge('tollgate_client_connections', 'Open connections of clients.', async () => (await listeners.connections()) ?? 0)
   if (!(await listeners.limitWrites())) log.notice('this system cannot be told to reset clients that do not read: they are closed')
-}
-
-/** Made anew after a reload. */
-function factsNow(state: GatewayState, versionText: string): () => NodeFacts {
-  let known: Readonly<{ config: Config; facts: NodeFacts }> | undefined
-  return () => {
-    if (known?.config !== state.config) known = { config: state.config, facts: factsOf(state.config, versionText) }
-    return known.facts
-  }
 }
 
 type Reloaded = Readonly<{ state: GatewayState; pool: UpstreamPool; listeners: Listeners }>
@@ -177,14 +177,3 @@ function takeOver(next: Config, { state, pool, listeners }: Reloaded): readonly 
   listeners.limitWrites().catch(() => undefined)
   return ignored
 }
-
-const alarmsTo = (alarms: Alarms, metrics: Metrics): Pick<LogOptions, 'onAlarm' | 'onRequestAlarm'> => ({
-  onAlarm(what, fields) {
-    metrics.alarm(what)
-    alarms.add(what, fields)
-  },
-  onRequestAlarm: ({ upstream, cause, model }) => alarms.add('upstream', { upstream, cause, model }),
-})
-
-const poolOf = (wheel: TimerWheel, events: PoolEvents): UpstreamPool =>
-  new UpstreamPool({ wheel, now: Date.now, monotonicMs, random: Math.random, events })

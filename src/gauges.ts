@@ -14,7 +14,8 @@ import type { World } from './world.ts'
 /** `recovered`: requests of a dead process that this one found. */
 export type GaugedParts = Readonly<{
   world: World
-  bodies: BodyMemory
+  /** Undefined: it answers no clients. */
+  bodies: BodyMemory | undefined
   pool: UpstreamPool
   recovered: number
   ledgerPath: string
@@ -26,7 +27,7 @@ export function registerGauges({ world: { metrics, ledger }, bodies, pool, recov
   metrics.gauge('tollgate_ledger_writable', 'Whether the ledger can commit.', () => (ledger.isWritable() ? 1 : 0))
   metrics.gauge('tollgate_holds', 'Requests for which money is reserved.', () => ledger.holds().length)
   metrics.gauge('tollgate_held_usd', 'Reserved for them.', () => heldUsd(ledger))
-  metrics.gauge('tollgate_body_bytes', 'Bodies and whole answers in memory.', () => bodies.bytes)
+  if (bodies !== undefined) metrics.gauge('tollgate_body_bytes', 'Bodies and whole answers in memory.', () => bodies.bytes)
   metrics.gauge('tollgate_recovered', 'Requests of a dead process that were waived when this one started.', () => recovered)
   metrics.gauge('tollgate_ledger_wal_bytes', 'The write-ahead log beside the ledger.', () => walBytes(ledgerPath))
   if (shared === undefined)

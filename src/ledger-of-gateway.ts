@@ -6,7 +6,10 @@
 import type { Config } from './config/config.ts'
 import { differenceText, type NodeFacts } from './core/node-facts.ts'
 import { openLedgerAt } from './ledger/open.ts'
-import type { OpenedLedger } from './ledger/open-options.ts'
+import type { OpenedLedger, Relays } from './ledger/open-options.ts'
+import type { RelayPlace } from './ledger/relays/open.ts'
+import { socketBeside } from './ledger/relays/socket-file.ts'
+import { realPathOf } from './ledger/sqlite/file-id.ts'
 import type { LedgerFault } from './ledger/task.ts'
 import { describeBug } from './observe/bug.ts'
 import type { Log } from './observe/log.ts'
@@ -25,14 +28,20 @@ type Opening = Readonly<{
   onStep?: (step: string) => void
   /** What this node runs with, now. */
   facts: () => NodeFacts
+  /** Of the ledger process of a file. */
+  relaysAt?: (path: string) => Relays
+  /** Of a relay: others may have what it held, and it must end. */
+  onFenced?: (reason: string) => void
 }>
 type Told = Readonly<{ log: Log; metrics: Metrics; onFault: (fault: LedgerFault) => void }>
 
 export const ledgerOfGateway = (
-  { config, startThread, startSyncDriver, siblings = 0, onStep = () => undefined, facts }: Opening,
+  { config, startThread, startSyncDriver, siblings = 0, onStep = () => undefined, facts, relaysAt, onFenced = () => undefined }: Opening,
   { log, metrics, onFault }: Told,
 ): ReturnType<typeof openLedgerAt> =>
   openLedgerAt(config.ledger, {
+    ...(relaysAt === undefined ? {} : { relaysAt }),
+    relay: relayOf(config, onFenced),
     create: true,
     lockWaitMs: LOCK_WAIT_MS,
     spillBytes: SPILL_BYTES,
@@ -56,6 +65,16 @@ export const ledgerOfGateway = (
       onStep(notice)
     },
   })
+
+function relayOf({ ledger }: Config, onFenced: (reason: string) => void): RelayPlace | undefined {
+  if (ledger.kind !== 'sqlite' || ledger.part !== 'relay') return undefined
+  const path = realPathOf(ledger.path)
+  return { path, socket: socketBeside(path, RELAYS), onFenced }
+}
+
+/** How the sockets of a ledger process end, at which its relays find it. */
+export const RELAYS = 'relays'
+export const PAGES = 'pages'
 
 export const alarmsOfLedger =
   (log: Log) =>

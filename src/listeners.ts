@@ -68,14 +68,8 @@ export async function listen(
     await Promise.all(opened.map((one) => one.close()))
   }
   try {
-    const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))
-    const { node } = { node: undefined, ...config.ledger }
     // Before the clients': their first call asks no upstream that is out.
-    const socket = await joinSiblings(config.ledger, world.ledger, { upstreams, node, log: world.log, onBug })
-    opened.push({ close: async () => socket.close() })
-    const operatorSide = operatorApp(world).use(mountPages(world, '/console', pages.console))
-    const operator = await listenWith(operatorSide, { ...common, hostname: config.operator.host, port: config.operator.port })
-    opened.push({ close: () => operator.stop(true) })
+    const operator = await listenAsOperator(config, world, { upstreams, console: pages.console, isShared }, opened)
     if (payments !== undefined) app.use(stripeWebhook(world, payments))
     const main = await listenWith(app.use(mountPages(world, '/cabinet', pages.cabinet)), { ...common, hostname: host, port })
     opened.push({ close: () => main.stop(true) })
@@ -97,6 +91,46 @@ export async function listen(
       stop: () => main.stop(),
       close,
     }
+  } catch (error) {
+    await close()
+    return { problem: 'listen', message: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+type OperatorSide = Readonly<{ upstreams: UpstreamPool; console: () => Promise<Pages>; isShared: boolean }>
+
+/** The operator's socket and listener. What is opened goes to `opened`, also where the rest cannot be. */
+async function listenAsOperator(
+  config: Config,
+  world: World,
+  { upstreams, console, isShared }: OperatorSide,
+  opened: { close(): Promise<void> }[],
+): Promise<Server<unknown>> {
+  const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))
+  const { node } = { node: undefined, ...config.ledger }
+  const socket = await joinSiblings(config.ledger, world.ledger, { upstreams, node, log: world.log, onBug })
+  opened.push({ close: async () => socket.close() })
+  const { host: hostname, port } = config.operator
+  const app = operatorApp(world).use(mountPages(world, '/console', console))
+  const operator = await listenWith(app, { hostname, port, idleTimeout: idleSeconds(config.limits.idleMs), reusePort: isShared })
+  opened.push({ close: () => operator.stop(true) })
+  return operator
+}
+
+type OperatorListeners = Readonly<{ operatorUrl: string; close(): Promise<void> }>
+
+/** Of a process that answers no clients. */
+export async function listenForOperators(
+  config: Config,
+  world: World,
+  side: Omit<OperatorSide, 'isShared'>,
+): Promise<OperatorListeners | ListenProblem> {
+  const opened: { close(): Promise<void> }[] = []
+  const close = async (): Promise<void> => {
+    await Promise.all(opened.map((one) => one.close()))
+  }
+  try {
+    return { operatorUrl: urlOf(await listenAsOperator(config, world, { ...side, isShared: false }, opened)), close }
   } catch (error) {
     await close()
     return { problem: 'listen', message: error instanceof Error ? error.message : String(error) }

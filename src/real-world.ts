@@ -35,6 +35,7 @@ export const realWorld = (
   trustedProxies: () => state.config.server.trustedProxies,
   corsOrigins: () => state.config.server.corsOrigins,
   ledgerPromise: () => shared?.promise()?.text ?? '',
+  isRelay: () => state.config.ledger.kind === 'sqlite' && state.config.ledger.part === 'relay',
   nodeDifferences: () => shared?.differences() ?? [],
   isLeaving: () => state.isLeaving,
   isDraining: () => state.isDraining,

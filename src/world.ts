@@ -33,6 +33,8 @@ export type World = Readonly<{
   corsOrigins(): readonly string[]
   /** What of the acknowledged the server of a shared ledger may lose; '': not known, or a file. */
   ledgerPromise(): string
+  /** This process writes through another one of this machine. */
+  isRelay(): boolean
   /** In what the nodes of a shared ledger differ now. */
   nodeDifferences(): readonly FactDifference[]
   /** The process ends soon: not ready, and every answer closes its connection. */

@@ -40,7 +40,7 @@ async function listHolds(
   const now = await holdsNow(context, query)
   if (isStop(now)) return now
   const { holds, count, silent } = now
-  if (ledger.kind === 'sqlite' && silent.length > 0) return noLedger('the gateway did not answer')
+  if (ledger.kind === 'sqlite' && silent.some(({ pid }) => pid === null)) return noLedger('the gateway did not answer')
   const holder = ledger.kind === 'sqlite' && count === 0 ? lockHolderOf(ledger.path) : undefined
   if (holder !== undefined)
     return noLedger(`pid ${holder} has the ledger open and no operator socket: a gateway makes it again within a second`)

@@ -1,10 +1,22 @@
 /** One of the processes of `serve --processes`: its number, and its share of the configuration and the machine. Rules: operator.md "Processes". */
 
+import { availableParallelism } from 'node:os'
 import { InvalidArgumentError } from 'commander'
 import type { Config } from '../config/config.ts'
 
-/** `index` counts from 1. */
+/** `index` counts from 1; 0 is the ledger process, which only a ledger in a file has. */
 export type ProcessSlot = Readonly<{ index: number; count: number }>
+
+/** As many as the machine has cores, less one for the ledger process and all else. */
+const AUTO = 'auto'
+const COUNT_MAX = 256
+
+export function readCount(text: string): number {
+  const count = text === AUTO ? Math.min(COUNT_MAX, Math.max(1, availableParallelism() - 1)) : Number(text)
+  if (!/^(?:\d{1,3}|auto)$/.test(text) || count < 1 || count > COUNT_MAX)
+    throw new InvalidArgumentError(`expected a number from 1 to ${COUNT_MAX}, or ${AUTO}.`)
+  return count
+}
 
 export const textOfSlot = ({ index, count }: ProcessSlot): string => `${index}/${count}`
 
@@ -14,24 +26,33 @@ export function readSlot(text: string): ProcessSlot {
   return { index: Number(index), count: Number(count) }
 }
 
-/** A node of its own, with an operator's port of its own: the configured one is the first's, the others follow it. */
-export function configOfSlot(config: Config, { index }: ProcessSlot): Config {
+/** Process ids with commas between them. */
+export const readPids = (text: string): readonly number[] =>
+  text
+    .split(',')
+    .filter((pid) => /^\d+$/.test(pid))
+    .map(Number)
+
+/** A node, or a relay, of its own, with an operator's port of its own: the configured one is the first's, the others follow it, and the ledger process is last. */
+export function configOfSlot(config: Config, { index, count }: ProcessSlot): Config {
   const { ledger, operator } = config
-  const port = operator.port === 0 ? 0 : operator.port + index - 1
+  const port = operator.port === 0 ? 0 : operator.port + (index === 0 ? count : index - 1)
+  const part = index === 0 ? 'ledger process' : 'relay'
   return {
     ...config,
     operator: { ...operator, port },
-    ledger: ledger.kind === 'sqlite' ? ledger : { ...ledger, node: `${ledger.node}/${index}` },
+    ledger: ledger.kind === 'sqlite' ? { ...ledger, part } : { ...ledger, node: `${ledger.node}/${index}` },
   }
 }
 
 /** Why so many cannot run on this configuration; undefined: they can. */
-export function slotsProblem({ ledger, operator }: Config, count: number): string | undefined {
+export function slotsProblem({ ledger, operator }: Config, count: number, platform: string = process.platform): string | undefined {
   if (count === 1) return undefined
-  if (ledger.kind === 'sqlite')
-    return `${count} processes need a ledger on Postgres, which [ledger] url_env names: a ledger in a file is written by one process`
-  if (operator.port + count - 1 > PORT_MAX)
-    return `each process has an operator's port of its own, from operator.port (${operator.port}) on: ${count} do not fit below ${PORT_MAX}`
+  if (ledger.kind === 'sqlite' && platform !== 'linux')
+    return `${count} processes on a ledger in a file need Linux; elsewhere they need one on Postgres, which [ledger] url_env names`
+  const ports = ledger.kind === 'sqlite' ? count + 1 : count
+  if (operator.port + ports - 1 > PORT_MAX)
+    return `each process has an operator's port of its own, from operator.port (${operator.port}) on: ${ports} do not fit below ${PORT_MAX}`
   return undefined
 }
 

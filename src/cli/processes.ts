@@ -10,10 +10,12 @@ import type { ProcessCommand } from './process-commands.ts'
 
 export type ProcessesOptions = Readonly<{
   count: number
+  /** Number 0 has the file of which the others are relays: it begins before them and ends after them. */
+  leads?: boolean
   /** 0: the first picks one, which the others share; undefined: the configured one. */
   port: number | undefined
-  /** The words that begin the process of this number, from 1 on. */
-  command: (index: number, port: number | undefined) => readonly string[]
+  /** The words that begin the process of this number. `relays`: of number 0, the process ids of relays that live. */
+  command: (index: number, port: number | undefined, relays: readonly number[]) => readonly string[]
   env: Readonly<Record<string, string | undefined>>
   /** Told once, when all listen. */
   onListening: (url: string) => void
@@ -27,6 +29,7 @@ export type ProcessesOptions = Readonly<{
 
 /** Milliseconds: before the first new beginning, at most, and how long a process has to live that its death is the first again. */
 type Delays = Readonly<{ firstMs: number; maxMs: number; steadyMs: number }>
+const LEADER = 0
 const SILENT_MS = 30_000
 const TIMER_MS_MAX = 2 ** 31 - 1
 const DELAYS: Delays = { firstMs: 200, maxMs: 30_000, steadyMs: 60_000 }
@@ -47,6 +50,19 @@ export class Processes {
 
   /** Resolves with the exit code when all have ended: because they were told to, or because one of them could not begin. */
   async run(): Promise<number> {
+    if (this.#options.leads !== true) return await this.#runAll()
+    const leader = await this.#beginOnce(LEADER)
+    if (leader.url === undefined) this.stop()
+    const code = this.#keep(LEADER, leader.child)
+    const codes = [leader.url === undefined || this.#isEnding ? EXIT.ok : await this.#runAll()]
+    // Its relays are gone: what they acknowledged is with it.
+    this.#running.get(LEADER)?.tell('drain')
+    codes.push(await code)
+    clearTimeout(this.#end)
+    return Math.max(...codes)
+  }
+
+  async #runAll(): Promise<number> {
     const first = await this.#beginOnce(1)
     if (first.url !== undefined) this.#port = Number(new URL(first.url).port)
     const isAlone = first.url === undefined || this.#isEnding
@@ -55,7 +71,7 @@ export class Processes {
     if (all.some(({ url }) => url === undefined)) this.stop()
     else if (!this.#isEnding) this.#options.onListening(first.url ?? '')
     const codes = await Promise.all(all.map(({ child }, at) => this.#keep(at + 1, child)))
-    clearTimeout(this.#end)
+    if (this.#options.leads !== true) clearTimeout(this.#end)
     return Math.max(...codes)
   }
 
@@ -72,8 +88,14 @@ export class Processes {
     this.#tell('reload')
   }
 
+  /** The leader hears of an end when the others have ended. */
   #tell(order: ProcessCommand): void {
-    for (const child of this.#running.values()) child.tell(order)
+    for (const [index, child] of this.#running) if (index !== LEADER || order === 'reload' || this.#isAlone) child.tell(order)
+  }
+
+  /** There is nothing but the leader, or what comes to be. */
+  get #isAlone(): boolean {
+    return this.#running.size === 1
   }
 
   #kill(): void {
@@ -93,10 +115,19 @@ export class Processes {
     }
   }
 
+  /** Relays that drain need their leader. */
+  #isOver(index: number): boolean {
+    return this.#isEnding && (index !== LEADER || this.#relays.length === 0)
+  }
+
+  get #relays(): readonly number[] {
+    return [...this.#running].filter(([index]) => index !== LEADER).map(([, { pid }]) => pid)
+  }
+
   #begin(index: number): BegunProcess {
     const { log, env, command, silentMs = SILENT_MS } = this.#options
     const child = new BegunProcess({
-      command: command(index, this.#port),
+      command: command(index, this.#port, index === LEADER ? this.#relays : []),
       env,
       silentMs,
       onSilent: (step) => log.notice('a process hangs while it begins: it is killed and begun anew', { process: index, step }),
@@ -114,12 +145,12 @@ export class Processes {
       const began = performance.now()
       const code = await child.ended
       this.#running.delete(index)
-      if (this.#isEnding) return code
+      if (this.#isOver(index)) return code
       deaths = performance.now() - began >= delays.steadyMs ? 1 : deaths + 1
       const waitMs = Math.min(delays.maxMs, delays.firstMs * 2 ** (deaths - 1))
       log.notice('a process ended and will begin anew', { process: index, code, wait_ms: waitMs })
-      await Promise.race([Bun.sleep(waitMs), this.#ending.promise])
-      if (this.#isEnding) return EXIT.ok
+      await (index === LEADER ? Bun.sleep(waitMs) : Promise.race([Bun.sleep(waitMs), this.#ending.promise]))
+      if (this.#isOver(index)) return EXIT.ok
     }
   }
 }

@@ -5,7 +5,7 @@ import { wholeNumber } from './arguments.ts'
 import { configOption, type Run, runWith } from './command-context.ts'
 import { type CliEnvironment, EXIT } from './environment.ts'
 import { printable } from './printable.ts'
-import { type ProcessSlot, readSlot } from './process-slot.ts'
+import { type ProcessSlot, readCount, readPids, readSlot } from './process-slot.ts'
 import { versionText } from './version.ts'
 
 /** `argv` is without the program's own name. Resolves to the exit code; rejects on bugs only. */
@@ -90,6 +90,8 @@ function commandsFor(argv: readonly string[]): readonly Add[] {
   return named.length === 0 || wantsHelp ? Object.values(COMMANDS) : named.map(([, add]) => add)
 }
 
+type Served = { port?: number; host?: string; processes: number; part?: ProcessSlot; relays?: readonly number[] }
+
 /** The gateway's own modules are loaded only here: the other commands start without them. */
 function addServe(program: Command, environment: CliEnvironment, setExitCode: SetExitCode): void {
   const command = program
@@ -97,11 +99,14 @@ function addServe(program: Command, environment: CliEnvironment, setExitCode: Se
     .description('run the gateway')
     .option('--port <N>', 'instead of the configured one; 0 picks a free one', wholeNumber(0, 65_535))
     .option('--host <HOST>', 'instead of the configured one')
-    .option('--processes <N>', 'that many processes on one port, each a node; needs a ledger on Postgres', wholeNumber(1, 256), 1)
+    .option('--processes <N>', 'that many processes on one port; "auto": as many as there are cores, less one', readCount, 1)
     // Not renamed: the parent of an older version starts this program by it.
     .addOption(new Option('--part <I/N>', 'which of several processes this is').argParser(readSlot).hideHelp())
-  command.action(async ({ port, host, processes, part: slot }: { port?: number; host?: string; processes: number; part?: ProcessSlot }) => {
+    .addOption(new Option('--relays <PIDS>', 'the relays that live while the ledger process begins').argParser(readPids).hideHelp())
+  command.action(async ({ processes, part: slot, relays = [], ...given }: Served) => {
     const { serve } = await import('./serve.ts')
-    setExitCode(await serve({ config: configOption(command), port, host, processes, slot }, environment))
+    setExitCode(
+      await serve({ config: configOption(command), port: undefined, host: undefined, ...given, processes, slot, relays }, environment),
+    )
   })
 }

@@ -18,6 +18,8 @@ export const endMsOf = ({ server, limits }: Config): number => server.drainDelay
 
 type Many = Readonly<{
   count: number
+  /** One more process has the file, and begins first. */
+  leads: boolean
   config: string | undefined
   port: number | undefined
   host: string | undefined
@@ -25,19 +27,21 @@ type Many = Readonly<{
   endMs: () => number
 }>
 
-export async function serveMany({ count, config, port, host, endMs }: Many, { env, stdout }: CliEnvironment): Promise<number> {
+export async function serveMany({ count, leads, config, port, host, endMs }: Many, { env, stdout }: CliEnvironment): Promise<number> {
   const log = makeLog({ write: logToStderr() })
   const given = (name: string, value: string | undefined): readonly string[] => (value === undefined ? [] : [name, value])
   const processes = new Processes({
     count,
+    leads,
     port,
-    command: (index, shared) =>
+    command: (index, shared, relays) =>
       ownCommand([
         ...given('--config', config),
         'serve',
         ...['--part', textOfSlot({ index, count })],
         ...given('--host', host),
         ...given('--port', shared?.toString()),
+        ...given('--relays', relays.length === 0 ? undefined : relays.join(',')),
       ]),
     env,
     onListening: (url) => stdout(listeningLine(url)),

@@ -26,6 +26,8 @@ export type ServeOptions = Readonly<{
   processes: number
   /** Which of several this one is; undefined: it is alone. */
   slot: ProcessSlot | undefined
+  /** Of a ledger process: relays that live. */
+  relays: readonly number[]
 }>
 
 /** Resolves with the exit code when the gateway has drained. */
@@ -46,7 +48,11 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   }
   const tooMany = slotsProblem(config, count)
   if (tooMany !== undefined) return tell(environment, wrongUse(tooMany))
-  if (count > 1) return await serveMany({ ...options, count, endMs: () => endMsOf(inForce(load(), config)) }, environment)
+  if (count > 1) {
+    const many = { ...options, count, leads: config.ledger.kind === 'sqlite', endMs: () => endMsOf(inForce(load(), config)) }
+    return await serveMany(many, environment)
+  }
+  if (slot?.index === 0) return await serveLedger(config, load, options.relays, environment)
   if (config.upstreams.some(({ transport }) => transport === 'fetch')) reexecute(environment.env)
   const proxies = ignoredProxies(environment.env, config)
   if (proxies.length > 0) makeLog({ write: stderr }).notice(`${proxies.join(', ')} ignored: a proxy would see the upstream's key`)
@@ -64,6 +70,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     port: options.port,
     ...(config.ledger.kind === 'postgres' ? { version: versionText() } : {}),
     log: logToStderr(),
+    onFenced: endAsFenced(stderr),
     ...(slot === undefined ? {} : { siblings: slot.count - 1, onStep: tellStep, memoryBytes: processMemoryBytes() / slot.count }),
   })
   early.drop()
@@ -78,6 +85,40 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   if (config.upstreams.length === 0) gateway.world.log.notice('no upstream is configured, the embedded simulator answers')
   // The last step of a start: who reads this line may send a signal at once.
   stdout(listeningLine(gateway.url))
+  await stopped
+  return EXIT.ok
+}
+
+/** What a running process is to signals and to its parent. */
+type Served = Pick<Gateway, 'world' | 'reload' | 'drain' | 'hurry'>
+
+/** Its parent begins another in its place. */
+const endAsFenced =
+  (stderr: (text: string) => void) =>
+  (reason: string): void => {
+    stderr(`tollgate: this process ends: ${reason}\n`)
+    process.exit(EXIT.finding)
+  }
+
+/** The process that has the file, of several that answer. */
+async function serveLedger(
+  config: Config,
+  load: () => Config | ConfigProblems,
+  relays: readonly number[],
+  { startThread, startSyncDriver, startAnswersThread, stdout, stderr }: CliEnvironment,
+): Promise<number> {
+  const { startLedgerProcess } = await import('../ledger-process.ts')
+  const threads = { startThread, startSyncDriver, startAnswersThread }
+  const begun = await startLedgerProcess({ config, readConfig: load, ...threads, relays, onStep: tellStep, log: logToStderr() })
+  if ('problem' in begun) {
+    stderr(`tollgate: ${begun.message}\n`)
+    return begun.problem === 'ledger' ? EXIT.ledger : EXIT.finding
+  }
+  guardAgainstBugs(begun.world.log)
+  reloadOnSignal(begun, load)
+  const stopped = untilParentStops(begun, load)
+  begun.world.log.notice('the ledger process is there', { operator_url: begun.operatorUrl })
+  stdout(listeningLine(begun.url))
   await stopped
   return EXIT.ok
 }
@@ -100,16 +141,16 @@ function begunEarly(start: () => Worker): Readonly<{ take: () => Worker; drop: (
 const LINGER_MS = 5_000
 
 /** Resolves when a signal has been obeyed: the first drains, a second does not wait for running streams. The process ends soon after, whatever hangs. */
-export async function untilStopped(gateway: Gateway): Promise<void> {
+export async function untilStopped(gateway: Served): Promise<void> {
   await stoppedBy(gateway, () => () => undefined)
 }
 
 /** The same with a parent's commands: one of them and a signal to the whole group are one stop, not two. */
-const untilParentStops = (gateway: Gateway, load: () => Config | ConfigProblems): Promise<void> =>
+const untilParentStops = (gateway: Served, load: () => Config | ConfigProblems): Promise<void> =>
   stoppedBy(gateway, (drain) => obeyParent({ drain, hurry: gateway.hurry, reload: () => reload(gateway, load()) }))
 
 /** `listen`: to who may stop it beside signals; gives what ends that. */
-async function stoppedBy(gateway: Gateway, listen: (drain: () => void) => () => void): Promise<void> {
+async function stoppedBy(gateway: Served, listen: (drain: () => void) => () => void): Promise<void> {
   const end = Promise.withResolvers<void>()
   let isDraining = false
   const drain = (): void => {
@@ -132,11 +173,11 @@ async function stoppedBy(gateway: Gateway, listen: (drain: () => void) => () => 
 }
 
 /** `load`: reads the configuration anew. */
-export function reloadOnSignal(gateway: Gateway, load: () => Config | ConfigProblems): void {
+export function reloadOnSignal(gateway: Served, load: () => Config | ConfigProblems): void {
   process.on('SIGHUP', () => reload(gateway, load()))
 }
 
-function reload(gateway: Gateway, config: Config | ConfigProblems): void {
+function reload(gateway: Served, config: Config | ConfigProblems): void {
   const { log } = gateway.world
   if ('problems' in config) {
     const { file = '', problems } = config

@@ -21,6 +21,7 @@ const NOT_READY = t.Object(
       t.Literal('draining'),
       t.Literal('ledger is not writable'),
       t.Literal('node is not heard of by Postgres'),
+      t.Literal('ledger process is away'),
       t.Literal('ledger is damaged'),
     ]),
     differs: DIFFERS,
@@ -69,7 +70,7 @@ export const operatorApp = (world: World) =>
 function readiness(world: World): 'ok' | NotReady {
   if (world.isLeaving()) return 'draining'
   if (!world.ledger.isSound()) return 'ledger is damaged'
-  if (!world.ledger.mayAdmit()) return 'node is not heard of by Postgres'
+  if (!world.ledger.mayAdmit()) return world.isRelay() ? 'ledger process is away' : 'node is not heard of by Postgres'
   return world.ledger.isWritable() ? 'ok' : 'ledger is not writable'
 }
 

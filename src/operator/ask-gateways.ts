@@ -29,9 +29,12 @@ const ALIVE_TIMEOUT_MS = 300
 /** A process that listens and what it said; `silent`: nothing, nothing of ours, or not in time. */
 export type GatewayReply<T extends object> = Readonly<{ socket: SocketFile; said: T | 'silent' }>
 
+/** Of the process that has the file open: its relays write nothing themselves. */
+const writerOf = (path: string): readonly SocketFile[] => socketsOf({ kind: 'sqlite', path }).filter(({ pid }) => pid === null)
+
 /** True when a gateway answers at the socket of a ledger in a file. */
 export async function isGatewayRunning(ledgerPath: string): Promise<boolean> {
-  const [answer] = await askEach(socketsOf({ kind: 'sqlite', path: ledgerPath }), ALIVE, (text) => ({ isAlive: text === ALIVE }))
+  const [answer] = await askEach(writerOf(ledgerPath), ALIVE, (text) => ({ isAlive: text === ALIVE }))
   return answer !== undefined && answer.said !== 'silent' && answer.said.isAlive
 }
 
@@ -40,7 +43,7 @@ export async function isGatewayRunning(ledgerPath: string): Promise<boolean> {
  * gateway cannot ask the kernel who is calling.
  */
 export async function operateThroughSocket(ledgerPath: string, operation: Operation, act: Act): Promise<OperationResult | 'absent'> {
-  const [answer] = await askEach(socketsOf({ kind: 'sqlite', path: ledgerPath }), `operate ${writeMessage({ operation, act })}`, readResult)
+  const [answer] = await askEach(writerOf(ledgerPath), `operate ${writeMessage({ operation, act })}`, readResult)
   if (answer === undefined) return 'absent'
   return answer.said === 'silent' ? { result: 'unavailable' } : answer.said
 }

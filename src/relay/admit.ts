@@ -88,11 +88,12 @@ async function refuseUnread<Echo>(keyed: Keyed<Echo>, { place }: Taken): Promise
 
 const isUsedUp = <Echo>({ parts, key }: Keyed<Echo>): boolean | Promise<boolean> => parts.world.ledger.isUsedUp(key.id)
 
-const claimPartsOf = ({ world, answers, shared, kept }: RelayParts): ClaimParts => ({
+const claimPartsOf = ({ world, answers, shared, claims, kept }: RelayParts): ClaimParts => ({
   ledger: world.ledger,
   answers,
   now: world.clock.now,
   shared,
+  claims,
   kept,
   onBug: (bug) => world.log.alarm('an answer could not be kept', describeBug(bug)),
 })

@@ -1,10 +1,9 @@
 /** What the steps of a request hand to one another once it is admitted. */
 
-import type { KeptAnswers } from '../answers/kept-answers.ts'
 import type { SealingKey } from '../answers/sealing.ts'
 import type { Call, Format, Stamp } from '../core/format.ts'
 import type { Refusal } from '../core/refusal.ts'
-import type { SharedAnswers } from '../ledger/shared-answers.ts'
+import type { KeptElsewhere, SharedAnswers, SharedClaims } from '../ledger/shared-answers.ts'
 import type { World } from '../world.ts'
 import type { BodyLease, BodyMemory } from './body-memory.ts'
 import type { BodyReader } from './body-reader.ts'
@@ -27,9 +26,11 @@ export type RelayParts = Readonly<{
   bodyReader: BodyReader
   answers: IdempotentResponses
   /** Answers of both kinds that survive a restart; undefined: none do, or they are shared. */
-  kept?: KeptAnswers | undefined
+  kept?: KeptElsewhere | undefined
   /** Where several nodes answer the same keys. */
   shared?: SharedAnswers | undefined
+  /** Where several relays of one ledger process do. */
+  claims?: SharedClaims | undefined
   timings: Timings
 }>
 

@@ -3,11 +3,10 @@
  * with other nodes. What is kept is sealed by the secret that asked. Rules: requests.md "Repeated requests", "Kept answers".
  */
 
-import type { KeptAnswers } from '../answers/kept-answers.ts'
 import { headOf, type Opened, partsOf } from '../answers/layout.ts'
 import { nameOf, Sealer, type SealingKey, unseal } from '../answers/sealing.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { ClaimFound, Repeatable, SharedAnswers } from '../ledger/shared-answers.ts'
+import type { ClaimFound, KeptElsewhere, Repeatable, SharedAnswers, SharedClaims } from '../ledger/shared-answers.ts'
 import { ANSWER_TTL_MS } from './idempotent-responses.ts'
 import type { AnswerHead, FinishedAnswer } from './running-answer.ts'
 
@@ -32,7 +31,7 @@ type Asker = Readonly<{ accountId: string; key: SealingKey; repeatable: Repeatab
 
 /** For one process: memory knows the running claims. Without `kept` an answer lasts as long as memory has it. */
 export function storeInLedger(
-  { ledger, kept, now }: Readonly<{ ledger: Pick<Ledger, 'findIdempotency'>; kept: KeptAnswers | undefined; now: () => number }>,
+  { ledger, kept, now }: Readonly<{ ledger: Pick<Ledger, 'findIdempotency'>; kept: KeptElsewhere | undefined; now: () => number }>,
   { accountId, key, repeatable: { keyId, headerHash, bodyHash } }: Asker,
 ): AnswerStore {
   return {
@@ -53,6 +52,26 @@ export function storeInLedger(
       kept?.keep({ key, accountId, id, items: [], expiresAt: now() + ANSWER_TTL_MS, text: textOf(head), parts: [{ pieces: [bytes] }] })
     },
     release: () => undefined,
+  }
+}
+
+/** For a relay: what runs is claimed in the ledger process, and a claim ends behind what is kept. */
+export function storeAmongRelays(claims: SharedClaims, { repeatable }: Pick<Asker, 'repeatable'>, store: AnswerStore): AnswerStore {
+  const release = (): void => claims.release(repeatable)
+  return {
+    async claim() {
+      const claimed = await claims.claim(repeatable)
+      if (claimed.kind !== 'claimed') return claimed
+      const found = await store.claim()
+      if (found.kind !== 'claimed') release()
+      return found
+    },
+    isRunning: () => claims.isRunning(repeatable),
+    keep(ended) {
+      store.keep(ended)
+      release()
+    },
+    release,
   }
 }
 

@@ -3,13 +3,12 @@
  * requests.md "Repeated requests".
  */
 
-import type { KeptAnswers } from '../answers/kept-answers.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import type { Idempotency, Ledger } from '../ledger/ledger.ts'
-import type { SharedAnswers } from '../ledger/shared-answers.ts'
-import { type AnswerStore, type StoreFound, storeInLedger, storeWithOthers } from './answer-store.ts'
+import type { KeptElsewhere, SharedAnswers, SharedClaims } from '../ledger/shared-answers.ts'
+import { type AnswerStore, type StoreFound, storeAmongRelays, storeInLedger, storeWithOthers } from './answer-store.ts'
 import { askersKeyOf } from './asker.ts'
 import { ANSWER_TTL_MS, type IdempotentResponses } from './idempotent-responses.ts'
 import { nativeQueryOf, pathOf } from './request-target.ts'
@@ -35,8 +34,10 @@ export type ClaimParts = Readonly<{
   now: () => number
   /** Where other nodes answer, too. */
   shared?: SharedAnswers | undefined
-  /** Where none does: what a restart leaves. */
-  kept?: KeptAnswers | undefined
+  /** Where other relays of a ledger process do. */
+  claims?: SharedClaims | undefined
+  /** Where no other node answers: what a restart leaves. */
+  kept?: KeptElsewhere | undefined
   /** What was answered could not be kept. */
   onBug: (bug: unknown) => void
 }>
@@ -70,7 +71,7 @@ export function joinEarly(
 
 /** Whether a request of the key was or is answered under its header. It claims nothing. True also where that cannot be read. */
 export async function isKnown(
-  { ledger, answers, shared }: Pick<ClaimParts, 'ledger' | 'answers' | 'shared'>,
+  { ledger, answers, shared, claims }: Pick<ClaimParts, 'ledger' | 'answers' | 'shared' | 'claims'>,
   { id: keyId, accountId }: Pick<KeyRecord, 'id' | 'accountId'>,
   { headers }: RequestHead,
 ): Promise<boolean> {
@@ -78,7 +79,7 @@ export async function isKnown(
   if (header === null || !VISIBLE_ASCII.test(header)) return false
   const headerHash = sha256(header)
   if (answers.find({ keyId, accountId, headerHash: headerHash.toString('hex') }) !== undefined) return true
-  if ((await shared?.isRunning({ keyId, headerHash })) === true) return true
+  if ((await (shared ?? claims)?.isRunning({ keyId, headerHash })) === true) return true
   return (await ledger.findIdempotency(keyId, headerHash)) !== undefined
 }
 
@@ -117,8 +118,11 @@ export async function claimAnswer(
   return shown
 }
 
-const storeOf = ({ shared, onBug, ...parts }: ClaimParts, asker: Parameters<typeof storeInLedger>[1]): AnswerStore =>
-  shared === undefined ? storeInLedger({ kept: undefined, ...parts }, asker) : storeWithOthers(shared, asker, onBug)
+function storeOf({ shared, claims, onBug, ...parts }: ClaimParts, asker: Parameters<typeof storeInLedger>[1]): AnswerStore {
+  if (shared !== undefined) return storeWithOthers(shared, asker, onBug)
+  const store = storeInLedger({ kept: undefined, ...parts }, asker)
+  return claims === undefined ? store : storeAmongRelays(claims, asker, store)
+}
 
 /** What a repetition gets where it is not a new request. */
 export function shownOf(found: Exclude<StoreFound, { kind: 'claimed' }>, bodyHash: string): FinishedAnswer | Refusal {

@@ -1,11 +1,11 @@
 /** From a request's bytes to its call: a light body at once, a heavy one on a thread beside. Rules: requests.md "Bodies", "Heavy bodies". */
 
-import type { KeptAnswers } from '../answers/kept-answers.ts'
 import { parseBody } from '../core/body.ts'
 import type { Call } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { isLight, LIGHT_BYTES } from '../core/reading-cost.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { KeptElsewhere } from '../ledger/shared-answers.ts'
 import type { World } from '../world.ts'
 import { askersKeyOf } from './asker.ts'
 import type { BodyLease } from './body-memory.ts'
@@ -18,7 +18,7 @@ import { Bringing } from './remembering.ts'
 import type { ResponseMemory } from './response-memory.ts'
 
 export type Reading = Readonly<{
-  parts: Readonly<{ world: World; memory: ResponseMemory; kept?: KeptAnswers | undefined; bodyReader: BodyReader }>
+  parts: Readonly<{ world: World; memory: ResponseMemory; kept?: KeptElsewhere | undefined; bodyReader: BodyReader }>
   request: Request
   key: KeyRecord
   /** Grows with what the request refers to. */

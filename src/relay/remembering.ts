@@ -3,12 +3,12 @@
  * "Remembered answers", "Kept answers".
  */
 
-import type { KeptAnswers } from '../answers/kept-answers.ts'
 import type { SealingKey } from '../answers/sealing.ts'
 import type { Forgotten } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
 import { type Finished, piecesOf } from '../core/transcoder.ts'
+import type { KeptElsewhere } from '../ledger/shared-answers.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { World } from '../world.ts'
 import { RESPONSE_TTL_MS, type ResponseMemory } from './response-memory.ts'
@@ -19,7 +19,7 @@ export type Remembering = Readonly<{
   world: Pick<World, 'clock' | 'log'>
   memory: ResponseMemory
   /** Undefined: memory only. */
-  kept?: KeptAnswers | undefined
+  kept?: KeptElsewhere | undefined
 }>
 
 /** The most unknown ids of one request that are looked for on disk: each costs a read, and a body can name thousands. */
@@ -41,7 +41,7 @@ export function remember(
   }
 }
 
-function keepOnDisk(kept: KeptAnswers, accountId: string, key: SealingKey, { responseId, items }: Finished, expiresAt: number): void {
+function keepOnDisk(kept: KeptElsewhere, accountId: string, key: SealingKey, { responseId, items }: Finished, expiresAt: number): void {
   const parts = items.map(({ id, json }) => ({ ...(isOwn(id, responseId) ? { id } : {}), pieces: piecesOf(json) }))
   const itemIds = parts.flatMap(({ id }) => (id === undefined ? [] : [itemId(id)]))
   kept.keep({ key, accountId, id: answerId(responseId), items: itemIds, expiresAt, text: '', parts })
@@ -51,7 +51,7 @@ const isOwn = (id: string | undefined, responseId: string): id is string => id !
 
 /** The answers that one request brings from disk. An answer is brought once, as a whole with its items. */
 export class Bringing {
-  readonly #kept: Pick<KeptAnswers, 'find'>
+  readonly #kept: Pick<KeptElsewhere, 'find'>
   readonly #sealing: SealingKey
   /** Counts more bytes; returns the refusal where they have no room. */
   readonly #count: (bytes: number) => Refusal | undefined
@@ -59,7 +59,7 @@ export class Bringing {
   readonly #items = new Map<string, Uint8Array>()
   #misses = 0
 
-  constructor(kept: Pick<KeptAnswers, 'find'>, sealing: SealingKey, count: (bytes: number) => Refusal | undefined) {
+  constructor(kept: Pick<KeptElsewhere, 'find'>, sealing: SealingKey, count: (bytes: number) => Refusal | undefined) {
     this.#kept = kept
     this.#sealing = sealing
     this.#count = count

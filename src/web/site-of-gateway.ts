@@ -81,7 +81,7 @@ const prepareSoon = (payments: Payments | undefined): void => {
 }
 
 /** `address`: of what stands for Stripe, in tests. */
-function paymentsOf(
+export function paymentsOf(
   { ledger, log, metrics, clock }: World,
   { payments: { stripe } }: Config,
   address: StripeAddress | undefined,

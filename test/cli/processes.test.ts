@@ -5,8 +5,9 @@
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { configOfSlot, readSlot, slotsProblem, textOfSlot } from '../../src/cli/process-slot.ts'
+import { configOfSlot, readCount, readSlot, slotsProblem, textOfSlot } from '../../src/cli/process-slot.ts'
 import { Processes } from '../../src/cli/processes.ts'
 import { endMsOf } from '../../src/cli/serve-many.ts'
 import type { Config } from '../../src/config/config.ts'
@@ -200,11 +201,27 @@ test('each process is a node with an operator’s port of its own, and what does
   expect(slotsProblem(config, 4)).toBeUndefined()
   expect(slotsProblem({ ...config, operator: { ...config.operator, port: 65_534 } }, 2)).toBeUndefined()
   expect(slotsProblem({ ...config, operator: { ...config.operator, port: 65_534 } }, 3)).toContain('operator.port (65534)')
-  place.write('tollgate.toml', '')
-  expect(await place.run('serve', '--processes', '2')).toEqual({
-    code: 2,
-    out: '',
-    err: 'tollgate: 2 processes need a ledger on Postgres, which [ledger] url_env names: a ledger in a file is written by one process\n',
-  })
   expect(await place.run('serve', '--processes', '0')).toMatchObject({ code: 2, err: expect.stringContaining('--processes') })
+})
+
+test('on a file each process is a relay, and the ledger process has the operator’s port behind the last; elsewhere than on Linux that is refused', () => {
+  const config = loadConfig({ file: undefined, folder: place.folder, env: {} }) as Config
+  const parts = [0, 1, 2].map((index) => configOfSlot(config, { index, count: 2 }))
+  expect(parts.map(({ operator, ledger }) => [operator.port, 'part' in ledger && ledger.part])).toEqual([
+    [9092, 'ledger process'],
+    [9090, 'relay'],
+    [9091, 'relay'],
+  ])
+  expect(slotsProblem(config, 2, 'linux')).toBeUndefined()
+  expect(slotsProblem(config, 1, 'darwin')).toBeUndefined()
+  expect(slotsProblem(config, 2, 'darwin')).toBe(
+    '2 processes on a ledger in a file need Linux; elsewhere they need one on Postgres, which [ledger] url_env names',
+  )
+  expect(slotsProblem({ ...config, operator: { ...config.operator, port: 65_534 } }, 2, 'linux')).toContain('3 do not fit')
+})
+
+test('as many as there are cores, less one, is a count as well', () => {
+  expect(readCount('auto')).toBe(Math.max(1, availableParallelism() - 1))
+  expect(readCount('3')).toBe(3)
+  for (const wrong of ['0', '257', 'all', '-1', '1.5', '']) expect(() => readCount(wrong)).toThrow('expected a number')
 })

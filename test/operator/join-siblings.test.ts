@@ -99,9 +99,11 @@ test('sockets of the dead are taken away; those of the living are for their owne
   ])
 })
 
-test('each process has a name of its own on Postgres, within what the kernel takes, and on a file there is one', () => {
+test('each process has a name of its own on Postgres, within what the kernel takes, and on a file each relay, beside the process that writes', () => {
   const file = { kind: 'sqlite', path: '/srv/tollgate.db' } as const
   expect(socketPathFor(file, 77)).toBe(socketPathOf(file.path))
+  expect(socketPathFor({ ...file, part: 'ledger process' }, 77)).toBe(socketPathOf(file.path))
+  expect(socketPathFor({ ...file, part: 'relay' }, 77)).toBe('/srv/tollgate.db.77.sock')
   const shared = { kind: 'postgres', path: '/srv/tollgate.db' } as const
   expect(socketPathFor(shared, 77)).toBe('/srv/tollgate.db.77.sock')
   for (let length = 1; length < 200; length++) {
@@ -116,6 +118,6 @@ test('sockets of another ledger beside it are none of its', async () => {
   await place.begin(1)
   for (const path of [`${place.place.path}2`, place.place.path.replace('.db', '.dc')])
     expect(socketsOf({ kind: 'postgres', path })).toEqual([])
-  expect(socketsOf({ kind: 'sqlite', path: place.place.path })).toEqual([])
+  expect(socketsOf({ kind: 'sqlite', path: `${place.place.path}2` })).toEqual([])
   expect(socketsOf({ kind: 'postgres', path: place.place.path.slice(0, -1) })).toEqual([])
 })

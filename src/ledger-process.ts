@@ -1,0 +1,142 @@
+/**
+ * The ledger process of several on a file: it has the file, its thread and what runs once, such as pages, mail and alerts; relays answer the clients. Rules: processes.md
+ * "Relays", "Once"; operator.md "Processes".
+ */
+
+import { version } from '../package.json' with { type: 'json' }
+import type { KeptAnswers } from './answers/kept-answers.ts'
+import { answersBeside, keptForRelays } from './answers-beside.ts'
+import type { Config } from './config/config.ts'
+import type { ConfigProblems } from './config/problems.ts'
+import { reloadable } from './config/reloadable.ts'
+import { alarmsTo, factsNow, poolOf } from './gateway-parts.ts'
+import { registerGauges } from './gauges.ts'
+import type { Ledger } from './ledger/ledger.ts'
+import { Reads } from './ledger/reading/reads.ts'
+import { RelayHub } from './ledger/relays/hub.ts'
+import { SharedState } from './ledger/relays/shared-state.ts'
+import { socketBeside } from './ledger/relays/socket-file.ts'
+import type { LedgerFault } from './ledger/task.ts'
+import { alarmsOfLedger, ledgerOfGateway, noteFound, PAGES, RELAYS } from './ledger-of-gateway.ts'
+import { listenForOperators } from './listeners.ts'
+import { membersOf } from './members.ts'
+import { Alarms } from './observe/alarms.ts'
+import { makeLog } from './observe/log.ts'
+import { makeMetrics } from './observe/metrics.ts'
+import { poolEvents } from './observe/pool-events.ts'
+import { type GatewayState, monotonicMs, realWorld } from './real-world.ts'
+import { drivenTimerWheel } from './timer-wheel-driver.ts'
+import { AskedAddresses, listenForPages } from './web/pages-over-socket.ts'
+import { siteOfGateway } from './web/site-of-gateway.ts'
+import type { World } from './world.ts'
+
+type Options = Readonly<{
+  config: Config
+  readConfig: () => Config | ConfigProblems
+  startThread: () => Worker
+  startSyncDriver: () => Worker
+  startAnswersThread: () => Worker
+  /** Relays that live, of the ledger process before this one. */
+  relays: readonly number[]
+  onStep: (step: string) => void
+  log: (line: string) => void
+}>
+
+/** As `serve` keeps it. */
+export type LedgerProcess = Readonly<{
+  /** Of its operator's listener. */
+  url: string
+  operatorUrl: string
+  world: World
+  reload(config: Config): readonly string[]
+  /** Waits for its relays, at most the drain, and ends. */
+  drain(): Promise<void>
+  hurry(): void
+}>
+
+type Problem = Readonly<{ problem: 'ledger' | 'listen'; message: string }>
+
+/** Beyond the drain of relays: their last answers. */
+const RELAYS_WAIT_MS = 5_000
+
+export async function startLedgerProcess(options: Options): Promise<LedgerProcess | Problem> {
+  const { config } = options
+  const [metrics, alarms] = [makeMetrics(), new Alarms(Date.now)]
+  const log = makeLog({ write: options.log, node: undefined, ...alarmsTo(alarms, metrics) })
+  const onFault = alarmsOfLedger(log)
+  const { host, port } = config.server
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const state: GatewayState = { config, members: membersOf(config), isLeaving: false, isDraining: false, url, operatorUrl: '' }
+  const beside: Beside = { kept: undefined, ledger: undefined }
+  const relaysAt = hubAt(options, beside, onFault)
+  const opened = await ledgerOfGateway({ ...options, facts: factsNow(state, version), relaysAt }, { log, metrics, onFault })
+  if ('problem' in opened) return { problem: 'ledger', message: opened.message }
+  const { ledger, path, relays } = opened
+  beside.ledger = ledger
+  const wheel = drivenTimerWheel()
+  const pool = poolOf(wheel, poolEvents(metrics, log, monotonicMs))
+  pool.configure(state.members)
+  const reports = new Reads({ place: { ...config.ledger, path }, startThread: options.startThread, onFault })
+  const world = realWorld(state, undefined, { ledger, reports, log, metrics, wheel, upstreams: pool })
+  beside.kept = answersBeside(opened, { bytesMax: config.limits.keptAnswersBytes, startThread: options.startAnswersThread }, world)
+  noteFound(log, opened)
+  registerGauges({ world, bodies: undefined, pool, recovered: opened.recovered, ledgerPath: path, shared: undefined })
+  const addresses = new AskedAddresses({ cabinet: state.url, console: '' })
+  const site = siteOfGateway({
+    ...{ world, upstreams: pool, alarms, stripeAddress: undefined },
+    config: () => state.config,
+    readConfig: options.readConfig,
+    urls: () => addresses.now,
+    running: () => 0,
+  })
+  const closeLedger = async (): Promise<void> => {
+    for (const part of [site, reports, beside.kept, ledger]) await part?.close()
+  }
+  options.onStep('listeners')
+  const operator = await listenForOperators(config, world, { upstreams: pool, console: site.pages.console })
+  if ('problem' in operator) {
+    await closeLedger()
+    return operator
+  }
+  state.operatorUrl = operator.operatorUrl
+  addresses.note('console', operator.operatorUrl)
+  const pages = listenForPages(socketBeside(path, PAGES), { addresses, pages: site.pages, log })
+  site.begin()
+  const hurry = Promise.withResolvers<void>()
+  return {
+    url: operator.operatorUrl,
+    operatorUrl: operator.operatorUrl,
+    world,
+    reload(next) {
+      const { config: taken, ignored } = reloadable(state.config, next)
+      state.members = membersOf(taken, state)
+      pool.configure(state.members)
+      state.config = taken
+      return ignored
+    },
+    async drain() {
+      state.isLeaving = true
+      const untilMs = world.limits().drainMs + RELAYS_WAIT_MS
+      await Promise.race([relays?.whenEmpty(), hurry.promise, new Promise((resolve) => setTimeout(resolve, untilMs).unref())])
+      for (const part of [pages, operator]) await part.close()
+      await closeLedger()
+      log.flush()
+    },
+    hurry: () => hurry.resolve(),
+  }
+}
+
+/** What is there once the ledger is open, which its relays ask for. */
+type Beside = { kept: KeptAnswers | undefined; ledger: Ledger | undefined }
+
+const hubAt =
+  ({ relays }: Options, beside: Beside, onFault: (fault: LedgerFault) => void) =>
+  (path: string): RelayHub =>
+    new RelayHub({
+      path: socketBeside(path, RELAYS),
+      state: new SharedState(keptForRelays(() => beside.kept, Date.now)),
+      expected: relays,
+      now: Date.now,
+      isSound: () => beside.ledger?.isSound() ?? true,
+      onFault,
+    })

@@ -1,0 +1,103 @@
+/**
+ * Pages of relays: one process answers all of them, so that who signs in, how often, and what is mailed is known in one place. A relay sends what is asked there with the
+ * client's address and the address at which it was asked. Rules: pages.md "Mounting"; processes.md "Once".
+ */
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { rmSync } from 'node:fs'
+import { asOwnSocket, isOwnSocket } from '../ledger/relays/socket-file.ts'
+import { describeBug } from '../observe/bug.ts'
+import type { Log } from '../observe/log.ts'
+import { refuse } from './api/answers.ts'
+import type { Pages } from './mount.ts'
+
+/** `http://HOST:PORT` of the listener at which a relay was asked. */
+const LISTENING = 'x-tollgate-listening'
+
+/** For a relay. `listening`: its address, of the listener that these pages hang on. */
+export const pagesElsewhere = (socket: string, listening: () => string): Pages => ({
+  async handle(request) {
+    const headers = new Headers(request.headers)
+    headers.set(LISTENING, listening())
+    const { pathname, search } = new URL(request.url)
+    const { method, body } = request
+    if (!isOwnSocket(socket)) return away()
+    try {
+      const answer = await fetch(`http://pages${pathname}${search}`, {
+        ...{ method, headers, unix: socket, redirect: 'manual', decompress: false },
+        ...(body === null ? {} : { body: await request.bytes() }),
+      })
+      return new Response(answer.body, { status: answer.status, headers: answer.headers })
+    } catch {
+      return away()
+    }
+  },
+})
+
+const away = (): Response => refuse(503, 'This cannot be looked up at this moment. Try again', { retryAfterS: 1 })
+
+type Asked = Readonly<{ cabinet: string; console: string }>
+type Root = keyof Asked
+
+/** The addresses of a process whose pages are asked for over a socket: of the request that runs, else the last ones that are known. */
+export class AskedAddresses {
+  readonly #running = new AsyncLocalStorage<Asked>()
+  #last: Asked
+
+  constructor(first: Asked) {
+    this.#last = first
+  }
+
+  get now(): Asked {
+    return this.#running.getStore() ?? this.#last
+  }
+
+  note(root: Root, address: string): void {
+    this.#last = { ...this.#last, [root]: address }
+  }
+
+  during<T>(root: Root, address: string, work: () => T): T {
+    this.note(root, address)
+    return this.#running.run(this.#last, work)
+  }
+}
+
+type Shown = Readonly<{ addresses: AskedAddresses; pages: Readonly<Record<Root, () => Promise<Pages>>>; log: Pick<Log, 'alarm'> }>
+
+/** For the process that answers: only processes of its user reach the socket, and they say the client's address. */
+export function listenForPages(path: string, { addresses, pages, log }: Shown): Readonly<{ close(): Promise<void> }> {
+  const loaded = new Map<Root, Promise<Pages>>()
+  const load = (root: Root): Promise<Pages> => {
+    const loading = loaded.get(root) ?? pages[root]()
+    loaded.set(root, loading)
+    loading.catch(() => loaded.delete(root))
+    return loading
+  }
+  const answer = async (request: Request): Promise<Response> => {
+    const root = new URL(request.url).pathname.startsWith('/console') ? 'console' : 'cabinet'
+    const address = request.headers.get(LISTENING) ?? addresses.now[root]
+    try {
+      const app = await load(root)
+      return await addresses.during(root, address, () => app.handle(request))
+    } catch (bug) {
+      log.alarm('a page failed by a bug', describeBug(bug))
+      return refuse(500, 'Something went wrong on our side; try again')
+    }
+  }
+  const server = asOwnSocket(path, (first) =>
+    Bun.serve({
+      unix: first,
+      fetch(request, own) {
+        // A feed says nothing for as long as nothing happens.
+        own.timeout(request, 0)
+        return answer(request)
+      },
+    }),
+  )
+  return {
+    async close() {
+      await server.stop(true)
+      rmSync(path, { force: true })
+    },
+  }
+}

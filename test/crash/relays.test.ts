@@ -1,0 +1,229 @@
+/**
+ * `serve --processes 3` on a ledger in a file: relays and the ledger process are killed, stopped and brought back under load, and what a client saw whole is charged once.
+ * Rules: processes.md "Relays", "Death"; money.md "Settle", "Crashes".
+ */
+
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { openDatabase } from '../../db/open.ts'
+import { ZERO } from '../../src/core/money.ts'
+import { receiptsIn } from '../support/gateway.ts'
+import { until } from '../support/until.ts'
+import { type GatewayProcess, type Key, Place } from './process.ts'
+
+setDefaultTimeout(240_000)
+
+let place: Place
+let key: Key
+beforeEach(async () => {
+  place = new Place()
+  place.write('tollgate.toml', '[operator]\nport = 0\n[limits]\nrequests_per_minute = 100000\n')
+  key = await place.createKey()
+})
+afterEach(() => place.remove())
+
+type Line = Readonly<{ notice?: string; alarm?: string; fault?: string; process?: number; pid?: number; operator_url?: string }>
+const linesOf = (gateway: GatewayProcess): readonly Line[] =>
+  gateway
+    .err()
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
+    .map((line) => JSON.parse(line) as Line)
+const pidOf = (gateway: GatewayProcess, index: number): number =>
+  linesOf(gateway).findLast(({ notice, process: number }) => notice === 'a process begins' && number === index)?.pid ?? 0
+
+const bodyOf = (tokens: number): string =>
+  JSON.stringify({
+    ...{ model: 'claude-sonnet-5-5', max_tokens: 500, stream: true },
+    messages: [{ role: 'user', content: `[sim tokens=${tokens} speed=200]` }],
+  })
+
+/** Clients that ask one after another, on connections that come and go. `whole`: request ids of answers that were seen to their end. */
+class Load {
+  readonly whole = new Set<string>()
+  readonly refused: number[] = []
+  broken = 0
+  isOver = false
+  readonly #url: string
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  async run(width: number): Promise<void> {
+    const client = async (number: number): Promise<void> => {
+      while (!this.isOver) {
+        const asked = await this.#ask(20 + (number % 5) * 20)
+        if (asked !== 200) await Bun.sleep(20)
+      }
+    }
+    await Promise.all(Array.from({ length: width }, (_, number) => client(number)))
+  }
+
+  async #ask(tokens: number): Promise<number> {
+    try {
+      const response = await fetch(`${this.#url}/v1/messages`, {
+        ...{ method: 'POST', body: bodyOf(tokens), keepalive: false },
+        headers: { authorization: `Bearer ${key.key}`, connection: 'close' },
+      })
+      const text = await response.text()
+      if (response.status !== 200) this.refused.push(response.status)
+      else if (text.includes('event: message_stop')) this.whole.add(response.headers.get('request-id') ?? '')
+      else this.broken++
+      return response.status
+    } catch {
+      this.broken++
+      return 0
+    }
+  }
+}
+
+function expectBooked(seen: ReadonlySet<string>): void {
+  const db = openDatabase(place.ledgerPath, 'read')
+  if ('problem' in db) throw new Error(db.message)
+  try {
+    const rows = receiptsIn(db)
+    const byId = new Map(rows.map((row) => [row.requestId, row]))
+    expect(byId.size).toBe(rows.length)
+    const unpaid = [...seen].filter((id) => byId.get(id)?.outcome !== 'complete' || (byId.get(id)?.costPicos ?? ZERO) === ZERO)
+    expect(unpaid.map((id) => [id, byId.get(id)?.outcome])).toEqual([])
+    for (const { outcome, costPicos } of rows) if (outcome === 'recovered') expect(costPicos).toBe(ZERO)
+  } finally {
+    db.close()
+  }
+}
+
+test('relays and the ledger process die by turns under load: every end that a client saw is charged once, and nothing stays held', async () => {
+  const gateway = await place.serve({ args: ['--processes', '3'] })
+  const load = new Load(gateway.url)
+  const running = load.run(24)
+  for (let death = 0; death < 12; death++) {
+    await Bun.sleep(400)
+    const index = death % 3 === 0 ? 0 : 1 + (death % 3)
+    const [pid, seen] = [pidOf(gateway, index), load.whole.size]
+    process.kill(pid, 'SIGKILL')
+    await until(() => pidOf(gateway, index) !== pid, 'it begins anew')
+    await until(() => load.whole.size > seen + 10, 'clients are answered again')
+  }
+  load.isOver = true
+  await running
+  await until(async () => (await place.json<{ data: unknown[] }>('holds', 'list')).data.length === 0, 'nothing is held')
+  gateway.signal('SIGTERM')
+  expect(await gateway.exited).toEqual({ code: 0, signal: null })
+  expectBooked(load.whole)
+  await place.verify()
+  expect(readdirSync(dirname(place.ledgerPath)).filter((name) => /\.(?:sock|relays|pages)$/.test(name))).toEqual([])
+})
+
+test('while the ledger process is away no stream breaks, no request is admitted, and what ends meanwhile is charged once', async () => {
+  const gateway = await place.serve({ args: ['--processes', '2'] })
+  const load = new Load(gateway.url)
+  const running = load.run(16)
+  for (let death = 0; death < 4; death++) {
+    await until(() => load.whole.size > 10 * (death + 1), 'clients are answered')
+    const pid = pidOf(gateway, 0)
+    process.kill(pid, 'SIGKILL')
+    await until(() => pidOf(gateway, 0) !== pid, 'it begins anew')
+    const seen = load.whole.size
+    await until(() => load.whole.size > seen + 20, 'clients are answered again')
+  }
+  load.isOver = true
+  await running
+  expect(load.broken).toBe(0)
+  expect(load.refused.filter((status) => status !== 503)).toEqual([])
+  gateway.signal('SIGTERM')
+  expect(await gateway.exited).toEqual({ code: 0, signal: null })
+  expectBooked(load.whole)
+  await place.verify()
+})
+
+test('a relay that stands still for too long is cut off, its money is free, and it ends when it wakes', async () => {
+  const gateway = await place.serve({ args: ['--processes', '2'] })
+  const load = new Load(gateway.url)
+  const running = load.run(8)
+  await until(() => load.whole.size > 10, 'clients are answered')
+  const stopped = pidOf(gateway, 2)
+  process.kill(stopped, 'SIGSTOP')
+  await until(
+    () => linesOf(gateway).some(({ fault = '' }) => fault.startsWith(`a relay (process ${stopped}) is not heard of`)),
+    'it is cut off',
+  )
+  process.kill(stopped, 'SIGCONT')
+  await until(() => pidOf(gateway, 2) !== stopped, 'another is begun in its place')
+  load.isOver = true
+  await running
+  await until(async () => (await place.json<{ data: unknown[] }>('holds', 'list')).data.length === 0, 'nothing is held')
+  gateway.signal('SIGTERM')
+  expect(await gateway.exited).toEqual({ code: 0, signal: null })
+  expectBooked(load.whole)
+  await place.verify()
+})
+
+test('where the parent is killed all drain, the ledger process last, and the file is closed', async () => {
+  const gateway = await place.serve({ args: ['--processes', '2'] })
+  const pids = [0, 1, 2].map((index) => pidOf(gateway, index))
+  const load = new Load(gateway.url)
+  const running = load.run(4)
+  await until(() => load.whole.size > 5, 'clients are answered')
+  gateway.signal('SIGKILL')
+  load.isOver = true
+  await running
+  await until(() => !pids.some(isAlive), 'they are gone')
+  expectBooked(load.whole)
+  await place.verify()
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** Each on a connection of its own, so that the kernel spreads them over the relays. */
+const post = (gateway: GatewayProcess, path: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(`${gateway.url}${path}`, {
+    ...{ method: 'POST', body: JSON.stringify(body), keepalive: false },
+    headers: { authorization: `Bearer ${key.key}`, connection: 'close', 'content-type': 'application/json', ...headers },
+  })
+
+test('a repetition gets the first answer, and a conversation goes on, whichever relay hears of it', async () => {
+  const gateway = await place.serve({ args: ['--processes', '3'] })
+  const body = { model: 'claude-sonnet-5-5', max_tokens: 50, messages: [{ role: 'user', content: '[sim say=Only once]' }] }
+  const answers = await Promise.all(Array.from({ length: 30 }, () => post(gateway, '/v1/messages', body, { 'idempotency-key': 'one' })))
+  expect(answers.map(({ status }) => status).filter((status) => status !== 200)).toEqual([])
+  expect(new Set(await Promise.all(answers.map((answer) => answer.text()))).size).toBe(1)
+  expect(new Set(answers.map(({ headers }) => headers.get('request-id'))).size).toBe(1)
+  expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(29)
+  const other = await post(gateway, '/v1/messages', { ...body, max_tokens: 51 }, { 'idempotency-key': 'one' })
+  expect(other.status).toBe(400)
+  let previous: string | undefined
+  for (let turn = 0; turn < 12; turn++) {
+    const asked = {
+      model: 'claude-sonnet-5-5',
+      input: `turn ${turn}`,
+      ...(previous === undefined ? {} : { previous_response_id: previous }),
+    }
+    const answer = await post(gateway, '/v1/responses', asked)
+    expect([turn, answer.status]).toEqual([turn, 200])
+    previous = ((await answer.json()) as { id: string }).id
+  }
+  gateway.signal('SIGTERM')
+  await gateway.exited
+  const db = openDatabase(place.ledgerPath, 'read')
+  if ('problem' in db) throw new Error(db.message)
+  expect(receiptsIn(db)).toHaveLength(13)
+  db.close()
+  await place.verify()
+})
+
+test('the requests that a key may run at once, and in a minute, are those of all relays together', async () => {
+  place.write('tollgate.toml', '[operator]\nport = 0\n[limits]\nconcurrent_requests = 6\nrequests_per_minute = 40\n')
+  const gateway = await place.serve({ args: ['--processes', '3'] })
+  const slow = { model: 'claude-sonnet-5-5', max_tokens: 50, messages: [{ role: 'user', content: '[sim slow ms=1500]' }] }
+  const statuses = (await Promise.all(Array.from({ length: 30 }, () => post(gateway, '/v1/messages', slow)))).map(({ status }) => status)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(6)
+  expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([])
+})
