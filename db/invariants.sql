@@ -30,6 +30,13 @@ FROM (
 ) priced
 WHERE cost_picos + waived_picos IS DISTINCT FROM price;
 
+SELECT 'a receipt''s price level is one that its prompt is above' AS rule, request_id AS subject, above_prompt_tokens AS stored, 0 AS high, prompt AS low
+FROM (
+  SELECT request_id, above_prompt_tokens, input_tokens + cache_read_tokens + cache_write_5m_tokens + cache_write_1h_tokens AS prompt
+  FROM receipts r JOIN price_versions p ON p.number = r.price_number WHERE p.above_prompt_tokens > 0
+) levelled
+WHERE prompt <= above_prompt_tokens;
+
 SELECT 'what is charged is not waived' AS rule, request_id AS subject, waived_picos AS stored, 0 AS high, 0 AS low
 FROM receipts WHERE waived_picos <> 0 AND (cost_picos <> 0 OR outcome NOT IN ('fault', 'drain', 'recovered'));
 

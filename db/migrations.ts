@@ -7,11 +7,13 @@ import type { Database } from 'bun:sqlite'
 import { type Migration, newestOf } from '../src/core/migration.ts'
 import init from './migrations/0002_init.sql' with { type: 'text' }
 import bootsSchema from './migrations/0003_boots_schema.sql' with { type: 'text' }
+import priceLevels from './migrations/0004_price_levels.sql' with { type: 'text' }
 
 /** In order, numbered by the version that each makes. Version 1 was that of a preview, and no file of it is in use. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 2, sql: init },
   { version: 3, sql: bootsSchema },
+  { version: 4, sql: priceLevels },
 ]
 
 export const SCHEMA_VERSION = newestOf(MIGRATIONS)

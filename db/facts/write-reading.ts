@@ -14,6 +14,8 @@ export type ReceiptRow = Readonly<{
   keyName: string
   modelId: string
   rates: Rates
+  /** The level of the model's prices that it was charged at; 0: the one of any prompt. */
+  abovePromptTokens: number
   ${[...new Set(shown.map(fieldOf))].join('\n')}
 }>
 
@@ -30,6 +32,7 @@ type ReceiptParts = Readonly<{
 export const receiptOf = ({ receipt, price, upstream, ...names }: ReceiptParts): ReceiptRow => ({
   ...names,
   rates: ratesOf(price),
+  abovePromptTokens: price.abovePromptTokens,
   ${[...new Set(shown.map(readValue))].join(',\n')},
 })
 `

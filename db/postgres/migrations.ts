@@ -11,12 +11,14 @@ import nodes from './migrations/0002_nodes.sql' with { type: 'text' }
 import settle from './migrations/0002_settle.sql' with { type: 'text' }
 import bootsSchema from './migrations/0003_boots_schema.sql' with { type: 'text' }
 import nodeFacts from './migrations/0004_node_facts.sql' with { type: 'text' }
+import priceLevels from './migrations/0005_price_levels.sql' with { type: 'text' }
 
 /** In order, numbered by the version that each makes. A file has versions of its own: it has no nodes. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 2, sql: [init, nodes, leases, limits, settle].join('\n') },
   { version: 3, sql: bootsSchema },
   { version: 4, sql: nodeFacts },
+  { version: 5, sql: priceLevels },
 ]
 export const MIGRATIONS_TEXT = MIGRATIONS.map(({ sql }) => sql).join('\n')
 export const SCHEMA_VERSION = newestOf(MIGRATIONS)

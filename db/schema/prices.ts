@@ -39,6 +39,8 @@ export const priceVersions = sqliteTable(
     cacheWrite5mRatePicos: picos('cache_write_5m_rate_picos').notNull(),
     cacheWrite1hRatePicos: picos('cache_write_1h_rate_picos').notNull(),
     serverToolUseRatePicos: picos('server_tool_use_rate_picos').notNull(),
+    priceGroup: text('price_group').notNull().default(''),
+    abovePromptTokens: whole('above_prompt_tokens').notNull().default(0),
   },
   (table) => [
     uniqueIndex('price_versions_rates').on(
@@ -49,8 +51,10 @@ export const priceVersions = sqliteTable(
       table.cacheWrite5mRatePicos,
       table.cacheWrite1hRatePicos,
       table.serverToolUseRatePicos,
+      table.priceGroup,
+      table.abovePromptTokens,
     ),
-    ...notNegative(...RATES),
+    ...notNegative(...RATES, 'above_prompt_tokens'),
   ],
 )
 

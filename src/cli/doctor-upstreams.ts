@@ -42,7 +42,7 @@ const costText = (models: readonly Served[]): string => {
   return `tollgate: calls for one token: ${models.length}, which cost at most $${toUsdText(most)} in all\n`
 }
 
-const priceOf = ({ rates, contextWindow }: Model, body: string): Picos =>
+const priceOf = (model: Model, body: string): Picos =>
   holdFor(
     {
       bodyBytes: body.length,
@@ -52,8 +52,8 @@ const priceOf = ({ rates, contextWindow }: Model, body: string): Picos =>
       cacheWrites: 'none',
       outputTokensMax: 1,
     },
-    rates,
-    contextWindow,
+    model,
+    model.contextWindow,
   )
 
 /** One model after another: an upstream that does not answer is reported once. */

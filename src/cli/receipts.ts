@@ -5,7 +5,7 @@ import { type Picos, usdFields } from '../core/money.ts'
 import { OUTCOMES, type Outcome } from '../core/outcome.ts'
 import { type PricedLine, pricedLines } from '../core/priced-lines.ts'
 import type { Usage } from '../core/usage.ts'
-import { tokenCells } from '../ledger/columns/call-fields.ts'
+import { priceLevelOf, tokenCells } from '../ledger/columns/call-fields.ts'
 import { type ReceiptRow, receiptDocument } from '../ledger/columns/receipt.ts'
 import type { AttemptRow } from '../ledger/reading/attempt-rows.ts'
 import { attemptDocument, attemptTable } from './attempts.ts'
@@ -59,7 +59,11 @@ function showReceipt(context: CommandContext, id: string): ExitCode | Stop {
   const of =
     receipt === undefined
       ? { request_id: id, receipt: null }
-      : { ...receiptDocument(receipt), lines: pricedLines(receipt.usage, receipt.rates).map(lineDocument) }
+      : {
+          ...receiptDocument(receipt),
+          price_level: priceLevelOf(receipt),
+          lines: pricedLines(receipt.usage, receipt.rates).map(lineDocument),
+        }
   context.say({ ...of, other_attempts: attempts.map(attemptDocument) }, () => receiptText(id, receipt, attempts))
   return EXIT.ok
 }
@@ -114,6 +118,11 @@ function receiptText(id: string, receipt: ReceiptRow | undefined, attempts: read
 
 const exactText = (amount: Picos): string => `$${usdFields('x', amount).x_usd_exact}`
 
+function priceFact(row: ReceiptRow): readonly (readonly [string, string])[] {
+  const level = priceLevelOf(row)
+  return level === null ? [] : [['price level', `prompts above ${level.above_prompt_tokens} tokens; this one has ${level.prompt_tokens}`]]
+}
+
 function receiptFacts(row: ReceiptRow): readonly (readonly [string, string])[] {
   const { upstream } = row
   const estimate = row.bytesPerToken === null ? '' : `, ${row.bytesPerToken} bytes a token`
@@ -124,6 +133,7 @@ function receiptFacts(row: ReceiptRow): readonly (readonly [string, string])[] {
     ['model', row.modelId],
     ['format', `${row.format}, ${row.isStream ? 'streamed' : 'in one piece'}`],
     ['outcome', `${row.outcome} (status ${row.status})`],
+    ...priceFact(row),
     ['basis', `${row.usageSource}${estimate}`],
     ['cost', exactText(row.costPicos)],
     ['waived', exactText(row.waivedPicos)],

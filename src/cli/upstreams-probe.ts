@@ -71,13 +71,13 @@ const servedBy = (name: string, { catalog }: Config): readonly Served[] =>
     model.upstreams.filter((one) => one.name === name).map((one) => ({ model, id: one.model })),
   )
 
-const priceOf = (body: string, outputTokensMax: number, { rates, contextWindow }: Model): Picos =>
+const priceOf = (body: string, outputTokensMax: number, model: Model): Picos =>
   outputTokensMax === 0
     ? ZERO
     : holdFor(
         { bodyBytes: body.length, hasOpaqueInput: false, passes: 0, serverToolUsesMax: 0, cacheWrites: 'none', outputTokensMax },
-        rates,
-        contextWindow,
+        model,
+        model.contextWindow,
       )
 
 const textOf = (findings: readonly ProbeFinding[], settings: readonly string[]): string => {

@@ -77,6 +77,13 @@ const MODEL_UPSTREAM = Type.Object(
   { ...CLOSED, description: '{ name, model }' },
 )
 
+const MULTIPLIERS = { cache_read: Type.Optional(usd), cache_write: Type.Optional(usd), cache_write_1h: Type.Optional(usd) }
+
+const LEVEL = Type.Object(
+  { above_prompt_tokens: positive, input: usd, output: usd, ...MULTIPLIERS },
+  { ...CLOSED, description: 'a table, written [[models.levels]]' },
+)
+
 export const MODEL = Type.Object(
   {
     id: Type.String({
@@ -95,10 +102,11 @@ export const MODEL = Type.Object(
     ),
     input: usd,
     output: usd,
-    cache_read: Type.Optional(usd),
-    cache_write: Type.Optional(usd),
-    cache_write_1h: Type.Optional(usd),
+    ...MULTIPLIERS,
     server_tool_use: Type.Optional(usd),
+    levels: Type.Optional(
+      Type.Array(LEVEL, { minItems: 1, maxItems: 16, description: 'tables, each written [[models.levels]], at most 16' }),
+    ),
     context_window: positive,
     max_output_tokens: positive,
     bytes_per_token: Type.Optional(

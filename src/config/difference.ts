@@ -40,9 +40,18 @@ function settingsOf({
   note(settings, '', { server, operator, ...tables, ledger, limits })
   for (const { name, ...upstream } of upstreams) note(settings, `upstreams.${name}`, upstream)
   for (const { name, models } of catalog.plans.values()) note(settings, `plans.${name}`, { models })
-  for (const { id, rates, upstreamModel: _first, createdSeconds: _created, displayName: _name, ...model } of catalog.models.values()) {
+  for (const {
+    id,
+    rates,
+    levels,
+    upstreamModel: _first,
+    createdSeconds: _created,
+    displayName: _name,
+    ...model
+  } of catalog.models.values()) {
     const served = model.upstreams.map((one) => (one.model === id ? one.name : `${one.name} as ${one.model}`))
     const prices = { ...priceList(rates), serverToolUse: toExactUsdText(rates.serverToolUse) }
+    for (const level of levels) note(settings, `models.${id}.levels.above_${level.abovePromptTokens}`, priceList(level.rates))
     note(settings, `models.${id}`, { ...model, ...prices, upstreams: served, rejects: [...model.rejects] })
   }
   return settings

@@ -6,7 +6,7 @@
 import type { Catalog, Model, Plan } from '../core/catalog.ts'
 import type { ModelEntry, UpstreamEntry } from './catalog-schema.ts'
 import { BYTES_PER_TOKEN, SAMPLE_MODELS } from './defaults.ts'
-import { ratesOf } from './prices.ts'
+import { pricesOf } from './prices.ts'
 import { type ConfigProblem, describe } from './problems.ts'
 import type { ConfigFile } from './schema.ts'
 import { servedByOf } from './served-by.ts'
@@ -37,7 +37,7 @@ function modelOfEntry(entry: ModelEntry, path: string, all: readonly UpstreamEnt
     isNative,
     chat,
     ...(all.some(({ kind }) => kind === 'openai') ? { mayMeetOwnThinking: true } : {}),
-    rates: ratesOf(entry, path, problems),
+    ...pricesOf(entry, path, problems),
     contextWindow: entry.context_window,
     maxOutputTokens: entry.max_output_tokens,
     bytesPerToken: entry.bytes_per_token ?? BYTES_PER_TOKEN,

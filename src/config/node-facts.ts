@@ -8,8 +8,8 @@ export function factsOf({ catalog, limits, cabinet, upstreams }: Config, version
   const models = [...catalog.models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
   return {
     version,
-    prices: hashOf(models.map(({ id, rates }) => ({ id, rates }))),
-    models: hashOf(models.map(({ rates: _, ...model }) => model)),
+    prices: hashOf(models.map(({ id, rates, levels }) => ({ id, rates, levels }))),
+    models: hashOf(models.map(({ rates: _, levels: _levels, ...model }) => model)),
     plans: hashOf([...catalog.plans.values()].sort((a, b) => (a.name < b.name ? -1 : 1))),
     limits: hashOf(limits),
     upstreams: hashOf(upstreams.map(({ apiKey: _key, headers: _headers, proxyUrl: _proxy, ...upstream }) => upstream)),

@@ -4,7 +4,7 @@
  */
 
 import { BALANCE_PICOS_MAX, type Picos, parseUsd, picos, toExactUsdText, ZERO } from '../core/money.ts'
-import { holdFor, PASSES_MAX, type Rates } from '../core/pricing.ts'
+import { holdFor, PASSES_MAX, type Prices, type Rates } from '../core/pricing.ts'
 import { SERVER_TOOL_USES_MAX } from '../core/usage.ts'
 import type { ModelEntry } from './catalog-schema.ts'
 import type { ConfigProblem } from './problems.ts'
@@ -17,28 +17,58 @@ const PICOS_PLACES = 6
 
 type Decimal = Readonly<{ digits: bigint; places: number }>
 
-/** The rates of a model at `path`; each field that has no whole number of picodollars becomes one of the `problems`. */
-export function ratesOf(model: ModelEntry, path: string, problems: ConfigProblem[]): Rates {
+/** What a model at `path` costs; each field that has no whole number of picodollars, and each level out of order, becomes one of the `problems`. */
+export function pricesOf(model: ModelEntry, path: string, problems: ConfigProblem[]): Prices {
+  const { levels = [], server_tool_use = '0', context_window } = model
+  const serverToolUse = parseUsd(server_tool_use) ?? ZERO
+  const prices: Prices = {
+    rates: { ...ratesOf(model, path, problems), serverToolUse },
+    levels: levels.map((level, index) => ({
+      abovePromptTokens: level.above_prompt_tokens,
+      rates: { ...ratesOf({ ...multipliersOf(model), ...level }, `${path}.levels[${index}]`, problems), serverToolUse },
+    })),
+  }
+  for (const [index, { above_prompt_tokens }] of levels.entries()) {
+    const field = `${path}.levels[${index}].above_prompt_tokens`
+    const before = levels[index - 1]?.above_prompt_tokens ?? 0
+    if (index > 0 && above_prompt_tokens <= before)
+      problems.push({ path: field, message: `expected more than ${before}, that of the level before` })
+    if (above_prompt_tokens >= context_window)
+      problems.push({ path: field, message: `expected less than the context window of ${context_window}: no prompt is above it` })
+  }
+  if (worstCase(model, prices) > BALANCE_PICOS_MAX) problems.push({ path, message: 'one request could cost more than an account can hold' })
+  return prices
+}
+
+type PriceEntry = Pick<ModelEntry, 'input' | 'output' | 'cache_read' | 'cache_write' | 'cache_write_1h'>
+
+/** A level has those of its model, where it names none. */
+function multipliersOf({ cache_read, cache_write, cache_write_1h }: ModelEntry): Partial<PriceEntry> {
+  return {
+    ...(cache_read === undefined ? {} : { cache_read }),
+    ...(cache_write === undefined ? {} : { cache_write }),
+    ...(cache_write_1h === undefined ? {} : { cache_write_1h }),
+  }
+}
+
+function ratesOf(entry: PriceEntry, path: string, problems: ConfigProblem[]): Omit<Rates, 'serverToolUse'> {
   const whole = (field: string, phrase: string, rate: Picos | undefined): Picos => {
     if (rate === undefined)
       problems.push({ path: `${path}.${field}`, message: `expected a whole number of picodollars (10⁻¹² USD) a token, found ${phrase}` })
     return rate ?? ZERO
   }
   const times = (field: string, multiplier: string): Picos => {
-    const rate = product(decimal(model.input), decimal(multiplier))
-    return whole(field, `${multiplier} × ${model.input} USD a million`, rate)
+    const rate = product(decimal(entry.input), decimal(multiplier))
+    return whole(field, `${multiplier} × ${entry.input} USD a million`, rate)
   }
   const price = (field: string, usd: string): Picos => whole(field, `${usd} USD a million`, product(decimal(usd)))
-  const rates: Rates = {
-    input: price('input', model.input),
-    output: price('output', model.output),
-    cacheRead: times('cache_read', model.cache_read ?? CACHE_READ),
-    cacheWrite5m: times('cache_write', model.cache_write ?? CACHE_WRITE),
-    cacheWrite1h: times('cache_write_1h', model.cache_write_1h ?? CACHE_WRITE_1H),
-    serverToolUse: parseUsd(model.server_tool_use ?? '0') ?? ZERO,
+  return {
+    input: price('input', entry.input),
+    output: price('output', entry.output),
+    cacheRead: times('cache_read', entry.cache_read ?? CACHE_READ),
+    cacheWrite5m: times('cache_write', entry.cache_write ?? CACHE_WRITE),
+    cacheWrite1h: times('cache_write_1h', entry.cache_write_1h ?? CACHE_WRITE_1H),
   }
-  if (worstCase(model, rates) > BALANCE_PICOS_MAX) problems.push({ path, message: 'one request could cost more than an account can hold' })
-  return rates
 }
 
 /** Rates as the file writes them: USD a million tokens, and multipliers of the input price, to six places. */
@@ -70,7 +100,7 @@ function product(...factors: readonly Decimal[]): Picos | undefined {
 }
 
 /** A full context window at the dearest rate in every pass, a full answer, and every use of a tool: must fit where amounts are kept. */
-const worstCase = (model: ModelEntry, rates: Rates): Picos =>
+const worstCase = (model: ModelEntry, prices: Prices): Picos =>
   holdFor(
     {
       bodyBytes: 0,
@@ -80,6 +110,6 @@ const worstCase = (model: ModelEntry, rates: Rates): Picos =>
       cacheWrites: '1h',
       outputTokensMax: model.max_output_tokens,
     },
-    rates,
+    prices,
     model.context_window,
   )

@@ -1,7 +1,7 @@
 /** Models, plans and what a key may use of them. Rules: requests.md "Models"; native.md "What models refuse". */
 
 import type { ChatDialect } from './chat-dialect.ts'
-import type { Rates } from './pricing.ts'
+import type { Prices } from './pricing.ts'
 
 /** What a model's upstream refuses, so that the translated formats adapt instead of failing. Nothing listed: everything is accepted. */
 export const REJECTIONS = [
@@ -25,29 +25,29 @@ export const REJECTIONS = [
 ] as const
 export type Rejection = (typeof REJECTIONS)[number]
 
-export type Model = Readonly<{
-  /** Public id, as clients name it. */
-  id: string
-  displayName: string
-  /** The id under which the body of a call names it: that of the first upstream. */
-  upstreamModel: string
-  /** The upstreams that serve it, in the order of the configuration; empty: all. */
-  upstreams: readonly UpstreamModel[]
-  /** False: none of its upstreams takes native requests. */
-  isNative: boolean
-  /** How those of its upstreams speak that take chat requests, each manner once. */
-  chat: readonly ChatDialect[]
-  /** Other models of this gateway are served in chat: a conversation may bring what they reasoned. */
-  mayMeetOwnThinking?: boolean
-  rates: Rates
-  contextWindow: number
-  maxOutputTokens: number
-  /** For estimates, where an upstream gives no figure. */
-  bytesPerToken: number
-  /** Unix seconds, for the models list. */
-  createdSeconds: number
-  rejects: ReadonlySet<Rejection>
-}>
+export type Model = Prices &
+  Readonly<{
+    /** Public id, as clients name it. */
+    id: string
+    displayName: string
+    /** The id under which the body of a call names it: that of the first upstream. */
+    upstreamModel: string
+    /** The upstreams that serve it, in the order of the configuration; empty: all. */
+    upstreams: readonly UpstreamModel[]
+    /** False: none of its upstreams takes native requests. */
+    isNative: boolean
+    /** How those of its upstreams speak that take chat requests, each manner once. */
+    chat: readonly ChatDialect[]
+    /** Other models of this gateway are served in chat: a conversation may bring what they reasoned. */
+    mayMeetOwnThinking?: boolean
+    contextWindow: number
+    maxOutputTokens: number
+    /** For estimates, where an upstream gives no figure. */
+    bytesPerToken: number
+    /** Unix seconds, for the models list. */
+    createdSeconds: number
+    rejects: ReadonlySet<Rejection>
+  }>
 
 /** An upstream by its name, and the id under which it knows the model. `dialect`: which of the model's manners of chat it speaks; absent: native. */
 export type UpstreamModel = Readonly<{ name: string; model: string; dialect?: number }>

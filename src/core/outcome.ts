@@ -2,7 +2,7 @@
 
 import { type Picos, ZERO } from './money.ts'
 import { finalUsage, type Observation, partialUsage } from './native/observation.ts'
-import { type Bounds, costOf, type Rates } from './pricing.ts'
+import { type Bounds, costOf, levelOf, type Prices, ratesAt } from './pricing.ts'
 import type { Usage } from './usage.ts'
 
 /**
@@ -21,25 +21,27 @@ export type UsageSource = (typeof USAGE_SOURCES)[number]
 
 /**
  * What an ended request costs. `void`: nothing was delivered or nothing is known; the hold is released and no receipt is written. `bytesPerToken`: what an
- * estimate was made with; undefined where no figure is ours.
+ * estimate was made with; undefined where no figure is ours. `level`: of the model's prices.
  */
 export type Charge =
   | 'void'
-  | Readonly<{ usage: Usage; source: UsageSource; bytesPerToken: number | undefined; costPicos: Picos; waivedPicos: Picos }>
+  | Readonly<{ usage: Usage; source: UsageSource; bytesPerToken: number | undefined; level: number; costPicos: Picos; waivedPicos: Picos }>
 
 /** `cost + waived` is always the price of `usage`: a fault of ours or the upstream's is waived, anything else is charged. */
-export function chargeOf(outcome: Outcome, seen: Observation, bounds: Bounds, rates: Rates): Charge {
+export function chargeOf(outcome: Outcome, seen: Observation, bounds: Bounds, prices: Prices): Charge {
   if (outcome === 'complete') {
-    const { usage, isEstimated } = finalUsage(seen, bounds)
-    return { usage, ...sourceOf(isEstimated, 'final', bounds), costPicos: costOf(usage, rates), waivedPicos: ZERO }
+    const { usage, promptTokens, isEstimated } = finalUsage(seen, bounds)
+    const level = levelOf(prices, promptTokens)
+    return { usage, ...sourceOf(isEstimated, 'final', bounds), level, costPicos: costOf(usage, ratesAt(prices, level)), waivedPicos: ZERO }
   }
-  const { usage, isEstimated } = partialUsage(seen, bounds)
+  const { usage, promptTokens, isEstimated } = partialUsage(seen, bounds)
   if (!seen.hasStarted) return 'void'
   const source = sourceOf(isEstimated, seen.stopReason === undefined ? 'partial' : 'final', bounds)
-  const price = costOf(usage, rates)
+  const level = levelOf(prices, promptTokens)
+  const price = costOf(usage, ratesAt(prices, level))
   return isWaived(outcome)
-    ? { usage, ...source, costPicos: ZERO, waivedPicos: price }
-    : { usage, ...source, costPicos: price, waivedPicos: ZERO }
+    ? { usage, ...source, level, costPicos: ZERO, waivedPicos: price }
+    : { usage, ...source, level, costPicos: price, waivedPicos: ZERO }
 }
 
 const sourceOf = (isEstimated: boolean, told: 'partial' | 'final', { bytesPerToken }: Bounds) =>

@@ -13,6 +13,18 @@ export type Rates = Readonly<{
   serverToolUse: Picos
 }>
 
+/** The rates of prompts above so many tokens: of the whole request, not only of the tokens above. */
+type PriceLevel = Readonly<{ abovePromptTokens: number; rates: Rates }>
+
+/** What a model costs: `rates`, and levels above them, in rising order of their prompts. */
+export type Prices = Readonly<{ rates: Rates; levels: readonly PriceLevel[] }>
+
+/** Of a prompt, cache reads and writes with it: 0 is `rates`, 1 the first level. */
+export const levelOf = ({ levels }: Prices, promptTokens: number): number =>
+  levels.findLastIndex(({ abovePromptTokens }) => promptTokens > abovePromptTokens) + 1
+
+export const ratesAt = ({ rates, levels }: Prices, level: number): Rates => levels[level - 1]?.rates ?? rates
+
 /** Exact: no rounding, no minimum, no multiplier but those in the rates. */
 export const costOf = (usage: Usage, rates: Rates): Picos =>
   picos(
@@ -57,9 +69,20 @@ export type Bounds = Readonly<{
 /** More passes are not reserved for: what such a request really costs is counted when it is above its hold. */
 export const PASSES_MAX = 10
 
-/** The worst case of a request: input bound × passes over it × the dearest input rate it can use + output cap × output rate + uses of tools × their price. */
-export function holdFor(bounds: Omit<Bounds, 'bytesPerToken' | 'inputEstimate'>, rates: Rates, contextWindow: number): Picos {
+/**
+ * The worst case of a request: input bound × passes over it × the dearest input rate it can use + output cap × output rate + uses of tools × their price, at the dearest
+ * level that the input can reach.
+ */
+export function holdFor(bounds: Omit<Bounds, 'bytesPerToken' | 'inputEstimate'>, prices: Prices, contextWindow: number): Picos {
   const inputTokens = (bounds.hasOpaqueInput ? contextWindow : Math.min(contextWindow, bounds.bodyBytes)) * (1 + bounds.passes)
+  const atBase = worstCaseAt(prices.rates, bounds, inputTokens)
+  if (prices.levels.length === 0) return atBase
+  return prices.levels
+    .filter(({ abovePromptTokens }) => inputTokens > abovePromptTokens)
+    .reduce((dearest, { rates }) => maxPicos(dearest, worstCaseAt(rates, bounds, inputTokens)), atBase)
+}
+
+function worstCaseAt(rates: Rates, bounds: Omit<Bounds, 'bytesPerToken' | 'inputEstimate'>, inputTokens: number): Picos {
   return picos(
     times(inputTokens, dearestInput(bounds.cacheWrites, rates)) +
       times(bounds.outputTokensMax, rates.output) +

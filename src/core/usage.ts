@@ -29,6 +29,8 @@ export type ReportedUsage = Readonly<{
   /** Part of `output` that was thinking; shown by the translated formats, priced as output. */
   thinking: number | undefined
   serverToolUses: number | undefined
+  /** Tokens of the largest prompt among `usage.iterations`; undefined where there are none. A price level is chosen by it. */
+  largestPrompt: number | undefined
   /** `usage.iterations` that the top level leaves out: compaction and advisor runs. */
   hidden: Usage
   /** A counter was negative, fractional, not a number or beyond `COUNTER_MAX`; it was ignored. */
@@ -42,6 +44,7 @@ export const NOT_REPORTED: ReportedUsage = {
   cacheWrites: undefined,
   thinking: undefined,
   serverToolUses: undefined,
+  largestPrompt: undefined,
   hidden: NO_USAGE,
   absurd: false,
 }
@@ -88,6 +91,7 @@ export function mergeUsage(known: ReportedUsage, usage: unknown): ReportedUsage 
   return {
     ...counters,
     serverToolUses: uses === 'absurd' ? known.serverToolUses : newest(known.serverToolUses, uses),
+    largestPrompt: largestPromptOf(iterations) ?? known.largestPrompt,
     hidden: hidden === 'absurd' || hidden === undefined ? known.hidden : hidden,
     absurd: absurd || uses === 'absurd' || hidden === 'absurd',
   }
@@ -136,6 +140,13 @@ export const billedUsage = (reported: ReportedUsage): Usage =>
     reported.hidden,
   )
 
+/** All that was read, and written to the cache. */
+export const promptOf = ({ input, cacheRead, cacheWrite5m, cacheWrite1h }: Usage): number => input + cacheRead + cacheWrite5m + cacheWrite1h
+
+/** The prompt by which a price level is chosen: the largest that the upstream read in one pass, where it tells its passes. */
+export const pricedPromptOf = ({ largestPrompt }: ReportedUsage, billed: Usage): number =>
+  Math.min(largestPrompt ?? Number.POSITIVE_INFINITY, promptOf(billed))
+
 export const addUsage = (a: Usage, b: Usage): Usage => ({
   input: a.input + b.input,
   output: a.output + b.output,
@@ -150,6 +161,16 @@ function serverToolUses(value: unknown): number | undefined | 'absurd' {
   const counts = Object.values(value).filter((count) => count !== null)
   const sum = counts.reduce<number>((total, count) => total + (isCount(count) ? count : Number.NaN), 0)
   return sum <= SERVER_TOOL_USES_MAX ? sum : 'absurd'
+}
+
+/** Undefined: none of them says what it read. */
+function largestPromptOf(iterations: readonly unknown[]): number | undefined {
+  const prompts = iterations
+    .filter(isObject)
+    .map((iteration) => mergeUsage(NOT_REPORTED, { ...iteration, iterations: undefined }))
+    .filter(({ input }) => input !== undefined)
+    .map((reported) => promptOf(billedUsage(reported)))
+  return prompts.length === 0 ? undefined : Math.max(...prompts)
 }
 
 /** Undefined: none of them is hidden. */

@@ -142,11 +142,14 @@ function modelTable(shown: readonly Model[]): string {
     'Cache write, 1 h',
     ...(usesCost ? ['Server tool, a use'] : []),
   ]
-  const rows = shown.map((model) => [
-    codeInCell(model.id),
-    ...pricesOf(model.rates, usesCost),
-    count(model.contextWindow),
-    count(model.maxOutputTokens),
+  const rows = shown.flatMap((model) => [
+    [codeInCell(model.id), ...pricesOf(model.rates, usesCost), count(model.contextWindow), count(model.maxOutputTokens)],
+    ...model.levels.map(({ abovePromptTokens, rates }) => [
+      `– with a prompt above ${count(abovePromptTokens)} tokens`,
+      ...pricesOf(rates, usesCost),
+      '',
+      '',
+    ]),
   ])
   return [
     [...head, 'Context window', 'Longest answer'],

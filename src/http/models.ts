@@ -8,6 +8,7 @@ import { Elysia, type Static, t } from 'elysia'
 import { type Model, modelOf, modelsOf, type Rejection } from '../core/catalog.ts'
 import { FORMAT_NAMES } from '../core/format.ts'
 import { type Picos, picos, toExactUsdText, toUsd, ZERO } from '../core/money.ts'
+import type { Rates } from '../core/pricing.ts'
 import { Refusal } from '../core/refusal.ts'
 import { pathOf } from '../relay/request-target.ts'
 import type { World } from '../world.ts'
@@ -18,6 +19,14 @@ const LIST = '/v1/models'
 const TOKENS_PRICED = 1_000_000n
 
 const price = (description: string) => t.Number({ description: `USD per million ${description}` })
+
+const RATE_FIELDS = {
+  input: price('input tokens'),
+  output: price('output tokens'),
+  cache_read: price('tokens read from the prompt cache'),
+  cache_write: price('tokens written to the prompt cache for 5 minutes'),
+  cache_write_1h: price('tokens written to the prompt cache for 1 hour'),
+}
 
 const MODEL = t.Object(
   {
@@ -42,12 +51,17 @@ const MODEL = t.Object(
     cache_read_input_token_cost: t.Number({ description: 'USD' }),
     cache_creation_input_token_cost: t.Number({ description: 'USD' }),
     pricing: t.Object({
-      input: price('input tokens'),
-      output: price('output tokens'),
-      cache_read: price('tokens read from the prompt cache'),
-      cache_write: price('tokens written to the prompt cache for 5 minutes'),
-      cache_write_1h: price('tokens written to the prompt cache for 1 hour'),
+      ...RATE_FIELDS,
       server_tool_use: t.Optional(t.Number({ description: 'USD per use of a tool that runs upstream; left out when such use is free' })),
+      levels: t.Optional(
+        t.Array(
+          t.Object({ above_prompt_tokens: Type.Integer({ description: 'Input, cache reads and cache writes together' }), ...RATE_FIELDS }),
+          {
+            description:
+              'The prices of a whole request whose prompt is longer, the highest level that it is above; left out when there are none',
+          },
+        ),
+      ),
     }),
   },
   { title: 'Model', description: 'A model in the shape that the SDKs of both vendors read' },
@@ -152,12 +166,11 @@ const modelShape = (model: Model): Static<typeof MODEL> => ({
   cache_read_input_token_cost: usdOf(model.rates.cacheRead),
   cache_creation_input_token_cost: usdOf(model.rates.cacheWrite5m),
   pricing: {
-    input: usdPerMillion(model.rates.input),
-    output: usdPerMillion(model.rates.output),
-    cache_read: usdPerMillion(model.rates.cacheRead),
-    cache_write: usdPerMillion(model.rates.cacheWrite5m),
-    cache_write_1h: usdPerMillion(model.rates.cacheWrite1h),
+    ...ratesShape(model.rates),
     ...(model.rates.serverToolUse === ZERO ? {} : { server_tool_use: toUsd(model.rates.serverToolUse) }),
+    ...(model.levels.length === 0
+      ? {}
+      : { levels: model.levels.map(({ abovePromptTokens, rates }) => ({ above_prompt_tokens: abovePromptTokens, ...ratesShape(rates) })) }),
   },
 })
 
@@ -168,6 +181,14 @@ function inputsOf({ isNative, rejects }: Model): string[] {
 }
 
 const usdOf = (rate: Picos): number => Number(toExactUsdText(rate))
+
+const ratesShape = ({ input, output, cacheRead, cacheWrite5m, cacheWrite1h }: Rates) => ({
+  input: usdPerMillion(input),
+  output: usdPerMillion(output),
+  cache_read: usdPerMillion(cacheRead),
+  cache_write: usdPerMillion(cacheWrite5m),
+  cache_write_1h: usdPerMillion(cacheWrite1h),
+})
 
 /** USD for a million tokens, as price lists say it. */
 const usdPerMillion = (rate: Picos): number => Number(toExactUsdText(picos(rate * TOKENS_PRICED)))

@@ -9,6 +9,7 @@ import { type Picos, sumPicos, toExactUsdText, usdFields, ZERO } from '../core/m
 import { type PricedLine, pricedLines } from '../core/priced-lines.ts'
 import type { Usage } from '../core/usage.ts'
 import { dayText } from '../core/utc.ts'
+import { priceLevelOf } from '../ledger/columns/call-fields.ts'
 import { customerFields } from '../ledger/columns/receipt.ts'
 import type { AccountReceipt } from '../ledger/reading/account-reports.ts'
 import type { DayPage } from '../ledger/reading/reports.ts'
@@ -52,10 +53,22 @@ const NOT_CHARGED = t.UnionEnum([...(Object.keys(FREE) as [Free]), null as unkno
   description: 'Why nothing was charged; null where something was',
 }) as unknown as TUnsafe<Free | null>
 
+const PRICE_LEVEL = t.Union(
+  [
+    t.Object({
+      above_prompt_tokens: Type.Integer({ description: 'The prices of the whole request are those of prompts above so many tokens' }),
+      prompt_tokens: Type.Integer({ description: 'All that was read, cached or not, or written to the cache' }),
+    }),
+    t.Null(),
+  ],
+  { description: 'Which of the model’s `pricing.levels` counted, and why; null where it was none' },
+)
+
 const REQUEST_FIELDS = {
   object: t.Literal('usage.request'),
   ...CUSTOMER_FIELDS,
   usage: TOKENS,
+  price_level: PRICE_LEVEL,
   ...COSTS,
   not_charged: NOT_CHARGED,
 }
@@ -127,6 +140,7 @@ export const requestDocument = (receipt: AccountReceipt): Static<typeof REQUEST>
   object: 'usage.request',
   ...customerFields(receipt),
   usage: tokens(receipt.usage),
+  price_level: priceLevelOf(receipt),
   ...costs(receipt.costPicos, receipt.waivedPicos),
   not_charged: whyFree(receipt),
 })

@@ -15,7 +15,7 @@ import type { FormatName } from '../core/format.ts'
 import type { KeyBalance, KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { UsageSource } from '../core/outcome.ts'
-import type { Rates } from '../core/pricing.ts'
+import type { Prices } from '../core/pricing.ts'
 import type { Usage } from '../core/usage.ts'
 import type { UpstreamCall } from './columns/parts.ts'
 import type { SettledColumns } from './columns/receipt.ts'
@@ -63,17 +63,17 @@ export interface Ledger {
   close(): Promise<void>
 }
 
-export type HoldRequest = Readonly<{
-  requestId: string
-  keyId: string
-  modelId: string
-  format: FormatName
-  isStream: boolean
-  rates: Rates
-  amountPicos: Picos
-  /** Unix milliseconds. */
-  now: number
-}>
+export type HoldRequest = Prices &
+  Readonly<{
+    requestId: string
+    keyId: string
+    modelId: string
+    format: FormatName
+    isStream: boolean
+    amountPicos: Picos
+    /** Unix milliseconds. */
+    now: number
+  }>
 
 /** exhausted: balance or limit is used up · reserved: what is left is held by running requests. */
 export type HoldAnswer = 'held' | 'exhausted' | 'reserved' | 'disabled' | 'expired' | 'unavailable'
@@ -135,6 +135,8 @@ export type IdempotentUse = Readonly<{ requestId: string; bodyHash: Uint8Array; 
 export type Settlement = SettledColumns &
   Readonly<{
     requestId: string
+    /** Of the prices of its hold, which `costPicos` and `waivedPicos` follow: 0, which is the default, the one of any prompt. */
+    level?: number
     /** Those upstream calls of the request that are not the receipt's. They are written in the same transaction as the receipt. */
     otherAttempts?: readonly Attempt[] | undefined
     /** Written in the same transaction. */

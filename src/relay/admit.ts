@@ -159,7 +159,8 @@ function hold<Echo>(
   claimed: Claim | undefined,
 ): Held | Refusal | Promise<Held | Refusal> {
   const { world } = parts
-  const { rates, contextWindow, id: modelId } = call.model
+  const { rates, levels, contextWindow, id: modelId } = call.model
+  const prices = { rates, levels }
   const held: Held = {
     key,
     modelId,
@@ -167,8 +168,8 @@ function hold<Echo>(
     sessionHash: sessionHashOf(key.accountId, call.routing.conversation),
     idempotency: claimed?.idempotency,
     bounds: call.bounds,
-    rates,
-    amountPicos: holdFor(call.bounds, rates, contextWindow),
+    prices,
+    amountPicos: holdFor(call.bounds, prices, contextWindow),
   }
   if (world.isDraining()) return new Refusal('draining')
   const answer = world.ledger.hold({
@@ -178,6 +179,7 @@ function hold<Echo>(
     format: format.name,
     isStream: call.isStream,
     rates,
+    levels,
     amountPicos: held.amountPicos,
     now: world.clock.now(),
   })

@@ -4,7 +4,7 @@ import type { KeyRecord } from '../core/key.ts'
 import { type Picos, picos, ZERO } from '../core/money.ts'
 import { isImplausible, type Observation } from '../core/native/observation.ts'
 import { type Charge, chargeOf, type Outcome } from '../core/outcome.ts'
-import { type Bounds, costOf, type Rates } from '../core/pricing.ts'
+import { type Bounds, costOf, type Prices, ratesAt } from '../core/pricing.ts'
 import { Refusal } from '../core/refusal.ts'
 import { NO_USAGE } from '../core/usage.ts'
 import type { UpstreamCall } from '../ledger/columns/parts.ts'
@@ -23,7 +23,7 @@ export type Held = Readonly<{
   /** Of a request that named itself by an Idempotency-Key. */
   idempotency?: Idempotency | undefined
   bounds: Bounds
-  rates: Rates
+  prices: Prices
   amountPicos: Picos
 }>
 
@@ -51,7 +51,7 @@ export const usesUp = (outcome: Outcome, costPicos: Picos): boolean => outcome =
 
 /** Settles or voids. */
 export async function settle(world: World, exchange: Exchange, held: Held, ended: Ended): Promise<Kept> {
-  const charge = chargeOf(ended.isWhole === true ? 'complete' : ended.outcome, ended.observation, held.bounds, held.rates)
+  const charge = chargeOf(ended.isWhole === true ? 'complete' : ended.outcome, ended.observation, held.bounds, held.prices)
   const { calls } = exchange
   if (ended.outcome === 'fault' && ended.more?.cause !== 'bug') calls.broke()
   const answer =
@@ -67,10 +67,10 @@ export async function settle(world: World, exchange: Exchange, held: Held, ended
 }
 
 /** What the prompt's way into the cache cost, of a conversation that is warm elsewhere; undefined: nothing. Rules: pool.md "Affinity". */
-function cacheLost({ rates }: Held, charge: Charge): Picos | undefined {
+function cacheLost({ prices }: Held, charge: Charge): Picos | undefined {
   if (charge === 'void') return undefined
   const { cacheWrite5m, cacheWrite1h } = charge.usage
-  const lostPicos = costOf({ ...NO_USAGE, cacheWrite5m, cacheWrite1h }, rates)
+  const lostPicos = costOf({ ...NO_USAGE, cacheWrite5m, cacheWrite1h }, ratesAt(prices, charge.level))
   return lostPicos === ZERO ? undefined : lostPicos
 }
 
@@ -128,6 +128,7 @@ function commit(
     outcome: ended.outcome,
     usageSource: charge.source,
     usage: charge.usage,
+    level: charge.level,
     costPicos: charge.costPicos,
     waivedPicos: charge.waivedPicos,
     status: ended.status,

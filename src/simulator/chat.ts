@@ -34,6 +34,7 @@ const modelNamed = (id: string): Model => ({
   upstreams: [],
   isNative: true,
   chat: [],
+  levels: [],
   rates: { input: FREE, output: FREE, cacheRead: FREE, cacheWrite5m: FREE, cacheWrite1h: FREE, serverToolUse: FREE },
   contextWindow: 200_000,
   maxOutputTokens: 1_000_000,

@@ -36,6 +36,7 @@ test('usage has a row a day, key and model, and its costs are the receipts', asy
     format: 'chat',
     isStream: true,
     rates: allRates,
+    levels: [],
     amountPicos: picos(1_000_000_000_000n),
   } as const
   for (const requestId of ['req_1', 'req_2']) {

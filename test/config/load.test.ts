@@ -443,6 +443,24 @@ describe('prices', () => {
     }
   })
 
+  test('a level has its model’s multipliers where it names none, and its place in a rising order', () => {
+    const levels = (...lines: readonly string[]): string =>
+      `${UPSTREAM}${model({ cache_read: '"0.2"' })}${lines.map((line) => `[[models.levels]]\n${line}\n`).join('')}`
+    const at = (above: number, more = ''): string => `above_prompt_tokens = ${above}\ninput = "15"\noutput = "75"\n${more}`
+    const config = good(levels(at(100), at(200, 'cache_read = "0.5"\n')))
+    const [first, second] = [...config.catalog.models.values()][0]?.levels ?? []
+    expect([first?.abovePromptTokens, first?.rates.input, first?.rates.cacheRead]).toEqual([100, picos(15_000_000n), picos(3_000_000n)])
+    expect([second?.abovePromptTokens, second?.rates.cacheRead]).toEqual([200, picos(7_500_000n)])
+    const field = 'models[0].levels[1].above_prompt_tokens'
+    expect(mistakes(levels(at(200), at(200)))).toEqual([`${field}: expected more than 200, that of the level before`])
+    expect(mistakes(levels(at(1), at(200_000)))).toEqual([
+      `${field}: expected less than the context window of 200000: no prompt is above it`,
+    ])
+    expect(mistakes(levels(at(1, 'cache_read = "0.00000001"\n')))[0]).toContain('models[0].levels[0].cache_read: expected a whole number')
+    expect(mistakes(levels('above_prompt_tokens = 5\n'))[0]).toContain('models[0].levels[0]')
+    expect(mistakes(levels(at(5).replace('"15"', '"9999999"')))[0]).toContain('one request could cost more than an account can hold')
+  })
+
   test('a price list under which one request could pass the largest balance is refused', () => {
     const tooDear = ['models[0]: one request could cost more than an account can hold']
     expect(mistakes(model({ output: '"9999999"', max_output_tokens: '1000000000' }))).toEqual(tooDear)
@@ -476,7 +494,7 @@ describe('prices', () => {
           outputTokensMax: found.maxOutputTokens,
           bytesPerToken: 4,
         } as const
-        expect(holdFor(bounds, found.rates, found.contextWindow) <= BALANCE_PICOS_MAX).toBeTrue()
+        expect(holdFor(bounds, found, found.contextWindow) <= BALANCE_PICOS_MAX).toBeTrue()
       }),
       { numRuns: 50 },
     )

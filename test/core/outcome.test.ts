@@ -22,7 +22,7 @@ function seen(usage: object | undefined, delta?: { usage?: object; stop_reason: 
 const START = { input_tokens: 25, cache_read_input_tokens: 5, output_tokens: 1 }
 const cut = seen(START)
 const whole = seen(START, { usage: { output_tokens: 12 }, stop_reason: 'end_turn' })
-const charge = (outcome: (typeof OUTCOMES)[number], observation: Observation) => chargeOf(outcome, observation, GOLDEN_BOUNDS, rates)
+const charge = (outcome: (typeof OUTCOMES)[number], observation: Observation) => chargeOf(outcome, observation, GOLDEN_BOUNDS, GOLDEN_MODEL)
 
 describe('what an ended request is charged', () => {
   test('complete: the final figures, nothing waived', () => {
@@ -40,13 +40,13 @@ describe('what an ended request is charged', () => {
 
   test('an estimate goes by the model’s bytes per token, and says so; a reported figure does not', () => {
     const bounds = { ...GOLDEN_BOUNDS, bytesPerToken: 2.5, inputEstimate: 160 }
-    expect(chargeOf('complete', seen(undefined, { stop_reason: 'end_turn' }), bounds, rates)).toMatchObject({
+    expect(chargeOf('complete', seen(undefined, { stop_reason: 'end_turn' }), bounds, GOLDEN_MODEL)).toMatchObject({
       source: 'estimated',
       bytesPerToken: 2.5,
       usage: { input: 160, output: 16 },
     })
-    expect(chargeOf('leaver', cut, bounds, rates)).toMatchObject({ bytesPerToken: 2.5, usage: { input: 25, output: 16 } })
-    for (const outcome of OUTCOMES) expect(chargeOf(outcome, whole, bounds, rates)).toMatchObject({ bytesPerToken: undefined })
+    expect(chargeOf('leaver', cut, bounds, GOLDEN_MODEL)).toMatchObject({ bytesPerToken: 2.5, usage: { input: 25, output: 16 } })
+    for (const outcome of OUTCOMES) expect(chargeOf(outcome, whole, bounds, GOLDEN_MODEL)).toMatchObject({ bytesPerToken: undefined })
   })
 
   test('figures that cannot be true are an estimate that says so, however the answer ends', () => {

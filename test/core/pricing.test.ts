@@ -2,11 +2,13 @@
 
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { picos } from '../../src/core/money.ts'
-import { type Bounds, costOf, holdFor, type Rates } from '../../src/core/pricing.ts'
-import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
+import { picos, ZERO } from '../../src/core/money.ts'
+import { type Bounds, costOf, holdFor, levelOf, type Prices, type Rates, ratesAt } from '../../src/core/pricing.ts'
+import { NO_USAGE, promptOf, type Usage } from '../../src/core/usage.ts'
 
 const rate = fc.bigInt(0n, 10n ** 9n).map(picos)
+const ZERO_RATES: Rates = { input: ZERO, output: ZERO, cacheRead: ZERO, cacheWrite5m: ZERO, cacheWrite1h: ZERO, serverToolUse: ZERO }
+
 const rates: fc.Arbitrary<Rates> = fc.record({
   input: rate,
   output: rate,
@@ -14,6 +16,12 @@ const rates: fc.Arbitrary<Rates> = fc.record({
   cacheWrite5m: rate,
   cacheWrite1h: rate,
   serverToolUse: rate,
+})
+const prices: fc.Arbitrary<Prices> = fc.record({
+  rates,
+  levels: fc
+    .array(fc.record({ abovePromptTokens: fc.integer({ min: 1, max: 200_000 }), rates }), { maxLength: 3 })
+    .map((levels) => levels.sort((a, b) => a.abovePromptTokens - b.abovePromptTokens)),
 })
 const tokens = fc.nat(2_000_000)
 const usage: fc.Arbitrary<Usage> = fc.record({
@@ -99,8 +107,31 @@ test('a hold reserves at the dearest rate that the request can use: 1 h writes, 
     serverToolUse: picos(100n),
   }
   const bounds = { bodyBytes: 1_000, hasOpaqueInput: false, passes: 0, serverToolUsesMax: 0, outputTokensMax: 10 }
-  const hold = (cacheWrites: Bounds['cacheWrites']): bigint => holdFor({ ...bounds, cacheWrites }, own, 200_000)
+  const hold = (cacheWrites: Bounds['cacheWrites']): bigint => holdFor({ ...bounds, cacheWrites }, { rates: own, levels: [] }, 200_000)
   expect([hold('1h'), hold('5m'), hold('none')]).toEqual([6_150n, 4_150n, 3_150n])
+})
+
+const FIVE_TIMES: Rates = { ...ZERO_RATES, input: picos(5n), output: picos(25n) }
+const LEVELLED: Prices = {
+  rates: { ...ZERO_RATES, input: picos(1n), output: picos(5n) },
+  levels: [{ abovePromptTokens: 100_000, rates: FIVE_TIMES }],
+}
+
+test('a prompt is at the highest level that it is above, and its whole request has the rates of that', () => {
+  const levels = [100, 200, 300].map((abovePromptTokens) => ({ abovePromptTokens, rates: FIVE_TIMES }))
+  const at = (tokens: number): number => levelOf({ ...LEVELLED, levels }, tokens)
+  expect([0, 100, 101, 200, 201, 300, 301, 9_999].map(at)).toEqual([0, 0, 1, 1, 2, 2, 3, 3])
+  const charged = (input: number): bigint => costOf({ ...NO_USAGE, input, output: 10 }, ratesAt(LEVELLED, levelOf(LEVELLED, input)))
+  expect([charged(100_000), charged(100_001)]).toEqual([100_050n, 500_255n])
+})
+
+test('a hold is at the dearest level that its input can reach, passes over it with it', () => {
+  const bounds = { hasOpaqueInput: false, passes: 0, serverToolUsesMax: 0, cacheWrites: 'none', outputTokensMax: 10 } as const
+  const hold = (bodyBytes: number, more = {}): bigint => holdFor({ ...bounds, bodyBytes, ...more }, LEVELLED, 200_000)
+  expect([hold(100_000), hold(100_001), hold(50_001, { passes: 1 })]).toEqual([100_050n, 500_255n, 500_260n])
+  expect(hold(10, { hasOpaqueInput: true })).toBe(1_000_250n)
+  const cheaper = { rates: FIVE_TIMES, levels: [{ abovePromptTokens: 100_000, rates: LEVELLED.rates }] }
+  expect(holdFor({ ...bounds, bodyBytes: 150_000 }, cheaper, 200_000)).toBe(picos(750_250n))
 })
 
 test('a hold covers every usage that stays within its bounds', () => {
@@ -117,8 +148,10 @@ test('a hold covers every usage that stays within its bounds', () => {
   const share = fc.double({ min: 0, max: 1, noNaN: true })
   const shares = fc.tuple(share, share, share, share, share)
   fc.assert(
-    fc.property(bounds, rates, fc.nat(200_000), shares, (limit, drawn, contextWindow, [a, b, c, d, e]) => {
-      const known = { ...drawn, cacheRead: limit.cacheWrites === 'none' ? picos(0n) : drawn.cacheRead }
+    fc.property(bounds, prices, fc.nat(200_000), shares, (limit, drawn, contextWindow, [a, b, c, d, e]) => {
+      const known = (of: Rates): Rates => ({ ...of, cacheRead: limit.cacheWrites === 'none' ? picos(0n) : of.cacheRead })
+      const levels = drawn.levels.map((level) => ({ ...level, rates: known(level.rates) }))
+      const list: Prices = { rates: known(drawn.rates), levels }
       let left = (1 + limit.passes) * (limit.hasOpaqueInput ? contextWindow : Math.min(contextWindow, limit.bodyBytes))
       const take = (part: number, isAllowed = true): number => {
         const taken = isAllowed ? Math.floor(part * left) : 0
@@ -133,7 +166,7 @@ test('a hold covers every usage that stays within its bounds', () => {
         output: Math.floor(e * limit.outputTokensMax),
         serverToolUses: Math.floor(e * limit.serverToolUsesMax),
       }
-      expect(costOf(used, known) <= holdFor(limit, known, contextWindow)).toBe(true)
+      expect(costOf(used, ratesAt(list, levelOf(list, promptOf(used)))) <= holdFor(limit, list, contextWindow)).toBe(true)
     }),
   )
 })

@@ -237,7 +237,8 @@ function openWithChain(): Machine {
   machine.db.run('PRAGMA foreign_keys = OFF')
   machine.db.run("INSERT INTO upstreams (name, model) VALUES ('other', 'vendor')")
   machine.db.run("INSERT INTO boots (id, node, started_at) VALUES ('boot-x', 'n', 1)")
-  machine.db.run(`INSERT INTO price_versions SELECT 2, model_number, input_rate_picos + 1, output_rate_picos, cache_read_rate_picos, cache_write_5m_rate_picos,
+  machine.db.run(`INSERT INTO price_versions (number, model_number, input_rate_picos, output_rate_picos, cache_read_rate_picos, cache_write_5m_rate_picos,
+    cache_write_1h_rate_picos, server_tool_use_rate_picos) SELECT 2, model_number, input_rate_picos + 1, output_rate_picos, cache_read_rate_picos, cache_write_5m_rate_picos,
     cache_write_1h_rate_picos, server_tool_use_rate_picos FROM price_versions`)
   return machine
 }

@@ -59,12 +59,26 @@ const look = <T>(path: string, read: (db: Database) => T): T => {
 const schemaOf = (path: string) => look(path, (db) => db.query('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all())
 const versionAt = (path: string): number => look(path, schemaVersionOf)
 /** Every row of every table, but those that a later program adds. */
+/** Columns that a migration adds with what holds of every older row. */
+const ADDED: Readonly<Record<string, readonly string[]>> = { price_versions: ['price_group', 'above_prompt_tokens'] }
+const columnsOf = (db: Database, table: string): string =>
+  db
+    .query<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?)')
+    .all(table)
+    .flatMap(({ name }) => (ADDED[table]?.includes(name) ? [] : [`"${name}"`]))
+    .join(', ')
 const rowsOf = (path: string): string =>
   look(path, (db) =>
     db
       .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('costs', 'boots') ORDER BY name")
       .all()
-      .map(({ name }) => `${name} ${db.query(`SELECT * FROM "${name}"`).values().join('\n')}`)
+      .map(
+        ({ name }) =>
+          `${name} ${db
+            .query(`SELECT ${columnsOf(db, name)} FROM "${name}"`)
+            .values()
+            .join('\n')}`,
+      )
       .join('\n'),
   )
 const beside = (path: string): readonly string[] => readdirSync(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.before`))

@@ -169,6 +169,7 @@ describe('a page', () => {
       keyName: '',
       modelId: 'sample-large',
       rates: RATES,
+      abovePromptTokens: 0,
       format: 'messages',
       isStream: true,
       outcome: 'complete',

@@ -32,7 +32,7 @@ const heldWith = (isStream: boolean): Held => ({
     bytesPerToken: 4,
     inputEstimate: 25,
   },
-  rates: makeTestModel().rates,
+  prices: makeTestModel(),
   amountPicos: picos(1n),
 })
 

@@ -116,7 +116,7 @@ function makeStream(limits: Partial<Limits> = {}, kept?: { add(bytes: Uint8Array
         bytesPerToken: 4,
         inputEstimate: 25,
       },
-      rates: makeTestModel().rates,
+      prices: makeTestModel(),
       amountPicos: picos(1n),
     },
     transcoder,

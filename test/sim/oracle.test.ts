@@ -6,7 +6,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { ModelEntry } from '../../src/config/catalog-schema.ts'
-import { ratesOf } from '../../src/config/prices.ts'
+import { pricesOf } from '../../src/config/prices.ts'
 import { toExactUsdText } from '../../src/core/money.ts'
 import { nothingSeen, observe } from '../../src/core/native/observation.ts'
 import { chargeOf, OUTCOMES } from '../../src/core/outcome.ts'
@@ -89,8 +89,8 @@ test('a charge is what the price list says in decimals, with every multiplier an
     fc.property(prices, defaults, usages, fc.constantFrom(...OUTCOMES), (written, left, usage, outcome) => {
       const given = { ...written, ...left }
       const entry = { id: 'model', context_window: 1_000, max_output_tokens: 1_000, ...given } as ModelEntry
-      const problems: Parameters<typeof ratesOf>[2] = []
-      const rates = ratesOf(entry, 'models[0]', problems)
+      const problems: Parameters<typeof pricesOf>[2] = []
+      const prices = pricesOf(entry, 'models[0]', problems)
       const list = priceListOf(given)
       const broken = [list.input, list.output, list.cacheRead, list.cacheWrite5m, list.cacheWrite1h].filter((price) => !isWhole(price))
       expect(problems).toHaveLength(broken.length)
@@ -99,8 +99,8 @@ test('a charge is what the price list says in decimals, with every multiplier an
         return
       }
       const usd = costText(usage, list)
-      expect(toExactUsdText(costOf(usage, rates))).toBe(usd)
-      const charge = chargeOf(outcome, told(usage), GOLDEN_BOUNDS, rates)
+      expect(toExactUsdText(costOf(usage, prices.rates))).toBe(usd)
+      const charge = chargeOf(outcome, told(usage), GOLDEN_BOUNDS, prices)
       if (charge === 'void') throw new Error('an answer that was told whole is charged or waived')
       expect(charge.usage).toEqual(usage)
       const [paid, waived] = WAIVED.has(outcome) ? ['0', usd] : [usd, '0']

@@ -5,7 +5,7 @@
  */
 
 import { type Picos, picos } from '../../src/core/money.ts'
-import type { Rates } from '../../src/core/pricing.ts'
+import type { Prices, Rates } from '../../src/core/pricing.ts'
 import type { Usage } from '../../src/core/usage.ts'
 import { GroupCommit } from '../../src/ledger/admission/group-commit.ts'
 import { enterThread, type ThreadOptions } from '../../src/ledger/admission/thread-handle.ts'
@@ -32,17 +32,27 @@ const LISTS: readonly PriceList[] = [
   { input: '3', output: '15', cacheRead: '0.3', cacheWrite5m: '3.75', cacheWrite1h: '6', serverToolUse: '0.01' },
   { input: '0.8', output: '4.000001', cacheRead: '0.08', cacheWrite5m: '1', cacheWrite1h: '1.6', serverToolUse: '0' },
 ]
+/** Of the second list: about half of all prompts are longer. */
+const LONG: PriceList = { input: '2.4', output: '12', cacheRead: '0.24', cacheWrite5m: '3', cacheWrite1h: '4.8', serverToolUse: '0' }
+const ABOVE = 1_500
 const WORST: Usage = { input: 900, output: 400, cacheRead: 900, cacheWrite5m: 900, cacheWrite1h: 900, serverToolUses: 2 }
 
 const rateOf = (usdPerMillion: string): Picos => picos(picosOf(usdPerMillion) / 1_000_000n)
-const RATES: readonly Rates[] = LISTS.map((list) => ({
+const ratesOf = (list: PriceList): Rates => ({
   input: rateOf(list.input),
   output: rateOf(list.output),
   cacheRead: rateOf(list.cacheRead),
   cacheWrite5m: rateOf(list.cacheWrite5m),
   cacheWrite1h: rateOf(list.cacheWrite1h),
   serverToolUse: picos(picosOf(list.serverToolUse)),
-}))
+})
+const PRICES: readonly Prices[] = [
+  { rates: ratesOf(LISTS[0] as PriceList), levels: [] },
+  { rates: ratesOf(LISTS[1] as PriceList), levels: [{ abovePromptTokens: ABOVE, rates: ratesOf(LONG) }] },
+]
+
+const isLong = ({ input, cacheRead, cacheWrite5m, cacheWrite1h }: Usage, list: number): boolean =>
+  list === 1 && input + cacheRead + cacheWrite5m + cacheWrite1h > ABOVE
 
 /** The dearest request: of the first list. */
 const WORST_PICOS = picosOf(costText(WORST, LISTS[0] as PriceList))
@@ -189,7 +199,7 @@ export class Simulation {
       modelId: `model-${list}`,
       format: 'messages',
       isStream: true,
-      rates: RATES[list] as Rates,
+      ...(PRICES[list] as Prices),
       amountPicos: picos(holdPicos),
       now: this.#time.now(),
     })
@@ -257,6 +267,7 @@ export class Simulation {
       outcome: isWaived ? 'fault' : 'complete',
       usageSource: 'final',
       usage,
+      level: isLong(usage, entry.list) ? 1 : 0,
       costPicos: picos(costPicos),
       waivedPicos: picos(waivedPicos),
       status: 200,
@@ -795,7 +806,7 @@ export class Simulation {
   }
 
   #costOf(usage: Usage, list: number): bigint {
-    return picosOf(costText(usage, LISTS[list] as PriceList))
+    return picosOf(costText(usage, isLong(usage, list) ? LONG : (LISTS[list] as PriceList)))
   }
 
   #usage(): Usage {

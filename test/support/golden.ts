@@ -41,6 +41,7 @@ export const GOLDEN_MODEL: Model = {
   upstreams: [{ name: 'north', model: 'stella-2-20260301' }],
   isNative: true,
   chat: [],
+  levels: [],
   rates: {
     input: picos(3_000_000n),
     output: picos(15_000_000n),

@@ -237,6 +237,7 @@ export const holdRequest = (requestId: string, keyId: string, amountPicos: Picos
   format: 'messages',
   isStream: true,
   rates: RATES,
+  levels: [],
   amountPicos,
   now: NOW,
   ...more,

@@ -157,6 +157,7 @@ export const makeTestModel = (more: Partial<Model> = {}): Model => ({
   isNative: true,
   chat: [],
   rates: GOLDEN_MODEL.rates,
+  levels: [],
   contextWindow: 200_000,
   maxOutputTokens: 64_000,
   bytesPerToken: 4,

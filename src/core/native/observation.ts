@@ -2,7 +2,18 @@
 
 import { isObject, type JsonObject } from '../json.ts'
 import type { Bounds } from '../pricing.ts'
-import { billedUsage, cacheCreationOf, isReported, mergeUsage, NO_USAGE, NOT_REPORTED, type ReportedUsage, type Usage } from '../usage.ts'
+import {
+  billedUsage,
+  cacheCreationOf,
+  isReported,
+  mergeUsage,
+  NO_USAGE,
+  NOT_REPORTED,
+  pricedPromptOf,
+  promptOf,
+  type ReportedUsage,
+  type Usage,
+} from '../usage.ts'
 import type { NativeEvent } from './event.ts'
 import { isOwnSignature } from './own-signature.ts'
 
@@ -95,11 +106,14 @@ export function contentBytesOf({ text, thinking, signature, name, input }: JsonO
 
 const bytesOf = (part: unknown): number => (typeof part === 'string' ? Buffer.byteLength(part) : 0)
 
+/** What is billed. `promptTokens`: by which the price level is chosen. */
+export type SeenUsage = Readonly<{ usage: Usage; promptTokens: number; isEstimated: boolean }>
+
 /** Usage of a complete answer: what was reported, or an estimate where the upstream left it out or cannot be believed. */
-export const finalUsage = (seen: Observation, bounds: Bounds): { usage: Usage; isEstimated: boolean } => ({
-  usage: billedUsage(finalCounters(seen, bounds)),
-  isEstimated: !isExact(seen),
-})
+export function finalUsage(seen: Observation, bounds: Bounds): SeenUsage {
+  const usage = billedUsage(finalCounters(seen, bounds))
+  return { usage, promptTokens: pricedPromptOf(seen.reported, usage), isEstimated: !isExact(seen) }
+}
 
 /** The counters behind `finalUsage`, in the upstream's own terms: what messages shows must be what is billed. */
 export function finalCounters(seen: Observation, bounds: Bounds): ReportedUsage {
@@ -108,13 +122,14 @@ export function finalCounters(seen: Observation, bounds: Bounds): ReportedUsage 
 }
 
 /** Usage of an answer that was cut: input exact from `message_start`; output the last cumulative figure or an estimate from what was delivered. */
-export function partialUsage(seen: Observation, bounds: Bounds): { usage: Usage; isEstimated: boolean } {
-  if (!seen.hasStarted) return { usage: NO_USAGE, isEstimated: false }
+export function partialUsage(seen: Observation, bounds: Bounds): SeenUsage {
+  if (!seen.hasStarted) return { usage: NO_USAGE, promptTokens: 0, isEstimated: false }
   if (seen.stopReason !== undefined) return finalUsage(seen, bounds)
   const { reported } = seen
   const output = Math.max(reported.output ?? 0, estimatedOutput(seen, bounds))
   const usage = billedUsage({ ...reported, input: inputOf(seen, bounds), output })
-  return { usage, isEstimated: !isTrusted(reported) || readsNothing(seen) || output !== reported.output }
+  const isEstimated = !isTrusted(reported) || readsNothing(seen) || output !== reported.output
+  return { usage, promptTokens: pricedPromptOf(reported, usage), isEstimated }
 }
 
 /**
@@ -126,8 +141,7 @@ export const isImplausible = (seen: Observation): boolean => readsNothing(seen) 
 /** A refusal before the first word costs what it reports, which may be nothing. */
 function readsNothing({ reported, stopReason, contentBytes }: Observation): boolean {
   if (reported.input !== 0 || (stopReason === 'refusal' && contentBytes === 0)) return false
-  const { input, cacheRead, cacheWrite5m, cacheWrite1h } = billedUsage(reported)
-  return input + cacheRead + cacheWrite5m + cacheWrite1h === 0
+  return promptOf(billedUsage(reported)) === 0
 }
 
 /** What is said of the output before the end is only a beginning. */

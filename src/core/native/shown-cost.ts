@@ -2,7 +2,7 @@
 
 import type { Call, ReadContext } from '../format.ts'
 import { type Picos, usdFields } from '../money.ts'
-import { costOf } from '../pricing.ts'
+import { costOf, levelOf, ratesAt } from '../pricing.ts'
 import { finalUsage, type Observation } from './observation.ts'
 
 export const COST_HEADER = 'x-include-cost'
@@ -17,8 +17,10 @@ type Priced = Pick<Call<unknown>, 'model' | 'bounds'>
 export type Costed = Priced & Pick<Call<unknown>, 'includesCost'>
 
 /** The fields with the cost of a complete answer. */
-export const costFields = (seen: Observation, { model, bounds }: Priced): CostFields =>
-  usdFields('cost', costOf(finalUsage(seen, bounds).usage, model.rates))
+export function costFields(seen: Observation, { model, bounds }: Priced): CostFields {
+  const { usage, promptTokens } = finalUsage(seen, bounds)
+  return usdFields('cost', costOf(usage, ratesAt(model, levelOf(model, promptTokens))))
+}
 
 /** The fields with the cost; none when the request did not ask for it. */
 export const costIfAsked = (seen: Observation, call: Costed): Partial<CostFields> => (call.includesCost ? costFields(seen, call) : NOTHING)

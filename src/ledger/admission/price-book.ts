@@ -1,22 +1,24 @@
-/** The price versions that requests name by a number, as the gateway keeps them until the ledger gives them theirs. Rules: money.md "Prices". */
+/** The price versions that requests name by a number, as the gateway keeps them until the ledger gives them theirs. Rules: money.md "Prices", "Price levels". */
 
-import type { Rates } from '../../core/pricing.ts'
+import type { Prices } from '../../core/pricing.ts'
 import type { PriceVersion } from '../columns/parts.ts'
+import { ratesText, versionsOf } from '../columns/price-levels.ts'
 
-/** By model and rates. The rates of a configuration are the same object for every request, so the look-up is by identity first. */
+/** By model and prices. The prices of a configuration are the same objects for every request, so the look-up is by identity first. */
 export class PriceBook {
   readonly versions: PriceVersion[] = []
-  readonly #last = new Map<string, Readonly<{ rates: Rates; index: number }>>()
+  readonly #last = new Map<string, Readonly<Prices & { index: number }>>()
   readonly #byText = new Map<string, number>()
 
-  indexOf(modelId: string, rates: Rates): number {
+  /** The number of the version of any prompt; its levels have those that follow. */
+  indexOf(modelId: string, { rates, levels }: Prices): number {
     const last = this.#last.get(modelId)
-    if (last?.rates === rates) return last.index
-    const { input, output, cacheRead, cacheWrite5m, cacheWrite1h, serverToolUse } = rates
-    const text = [input, output, cacheRead, cacheWrite5m, cacheWrite1h, serverToolUse, modelId].join(' ')
-    const index = this.#byText.get(text) ?? this.versions.push({ modelId, rates }) - 1
+    if (last?.rates === rates && last.levels === levels) return last.index
+    const versions = versionsOf(modelId, { rates, levels })
+    const text = `${versions[0].group || ratesText(rates)} ${modelId}`
+    const index = this.#byText.get(text) ?? this.versions.push(...versions) - versions.length
     this.#byText.set(text, index)
-    this.#last.set(modelId, { rates, index })
+    this.#last.set(modelId, { rates, levels, index })
     return index
   }
 }

@@ -133,7 +133,7 @@ export class Wallets {
   #admit(key: KeyWallet, request: HoldRequest, nowMs: number): void {
     const { requestId, keyId, modelId, format, isStream, amountPicos } = request
     const hold = { requestId, keyId, accountId: key.account.id, modelId, format, isStream, amountPicos, startedAt: request.now }
-    const price = this.#prices.indexOf(modelId, request.rates)
+    const price = this.#prices.indexOf(modelId, request)
     this.#requests.set(requestId, { key, hold, price, heldAtMs: nowMs, boot: this.#boot, progress: NO_PROGRESS, hasCheckpoint: false })
     key.heldPicos += amountPicos
     key.account.heldPicos += amountPicos
@@ -146,7 +146,7 @@ export class Wallets {
     const request = this.#release(settlement.requestId)
     if (request === undefined) return undefined
     const { key, hold, hasCheckpoint } = request
-    const { costPicos } = settlement
+    const { costPicos, level = 0 } = settlement
     key.spentPicos += costPicos
     key.account.balancePicos -= costPicos
     for (const one of [key, key.account]) {
@@ -155,7 +155,7 @@ export class Wallets {
     }
     key.lastSyncedAt = Math.max(key.lastSyncedAt, settlement.now)
     this.#settling.set(settlement.requestId, { key, hold, costPicos })
-    return { ...settlement, ...factsOf(request), hasCheckpoint }
+    return { ...settlement, ...factsOf(request), price: request.price + level, hasCheckpoint }
   }
 
   /** The receipt is on disk. */

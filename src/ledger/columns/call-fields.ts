@@ -1,6 +1,6 @@
 /** An upstream call with the API's names: its tokens, and by which ids the upstream knows it. Rules: money.md "Usage that is billed". */
 
-import type { Usage } from '../../core/usage.ts'
+import { promptOf, type Usage } from '../../core/usage.ts'
 import type { UpstreamCall } from './parts.ts'
 
 export const tokenFields = (usage: Usage) => ({
@@ -11,6 +11,10 @@ export const tokenFields = (usage: Usage) => ({
   cache_creation: { ephemeral_5m_input_tokens: usage.cacheWrite5m, ephemeral_1h_input_tokens: usage.cacheWrite1h },
   server_tool_uses: usage.serverToolUses,
 })
+
+/** The level of prices that a receipt was charged at, and why; null: the price of any prompt. */
+export const priceLevelOf = ({ abovePromptTokens, usage }: Readonly<{ abovePromptTokens: number; usage: Usage }>) =>
+  abovePromptTokens === 0 ? null : { above_prompt_tokens: abovePromptTokens, prompt_tokens: promptOf(usage) }
 
 /** For the columns INPUT, OUTPUT, CACHE READ, CACHE WRITE. */
 export const tokenCells = ({ input, output, cacheRead, cacheWrite5m, cacheWrite1h }: Usage): readonly string[] =>

@@ -9,7 +9,14 @@ import type { Usage } from '../../core/usage.ts'
 export type UpstreamCall = Readonly<{ name: string; model: string; messageId?: string; requestId?: string }>
 
 /** What a model costs at a time; a receipt names the version that it was priced by. */
-export type PriceVersion = Readonly<{ modelId: string; rates: Rates }>
+export type PriceVersion = Readonly<{
+  modelId: string
+  rates: Rates
+  /** 0: of any prompt. */
+  abovePromptTokens: number
+  /** All prices of a model that has levels, as price-levels.ts writes them; each level is a version of its own. '': one price, whatever the prompt. */
+  group: string
+}>
 
 /** Numbers by which a row names its price, boot and upstream. */
 export type RowNumbers = Readonly<{ price: number; boot: number; upstream: number | null }>

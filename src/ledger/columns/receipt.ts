@@ -326,6 +326,8 @@ export type ReceiptRow = Readonly<{
   keyName: string
   modelId: string
   rates: Rates
+  /** The level of the model's prices that it was charged at; 0: the one of any prompt. */
+  abovePromptTokens: number
   requestId: string
   /** The call that answered; for operators only. */
   upstream: UpstreamCall | null
@@ -363,6 +365,7 @@ type ReceiptParts = Readonly<{
 export const receiptOf = ({ receipt, price, upstream, ...names }: ReceiptParts): ReceiptRow => ({
   ...names,
   rates: ratesOf(price),
+  abovePromptTokens: price.abovePromptTokens,
   requestId: receipt.requestId,
   upstream: upstream === null ? null : callOf(upstream, receipt),
   attempts: receipt.attempts,

@@ -3,6 +3,7 @@
  * known here, because no other node extends them. Rules: ledger.md "Settles on Postgres".
  */
 
+import { promptOf } from '../../core/usage.ts'
 import { ChainHeads } from '../chain/chain-heads.ts'
 import { RECEIPT_WIDTH, SETTLE } from '../columns/receipt.ts'
 import type { NodeIdentity } from '../nodes.ts'
@@ -116,14 +117,11 @@ export class PostgresDebits implements Debits {
   }
 
   insertAttempts(calls: Calls): void {
-    const { rates } = this.#numbers.versionAt(calls.price)
+    const held = this.#numbers.versionAt(calls.price)
     for (const attempt of calls.attempts) {
-      const numbers = {
-        price: this.#numbers.priceAt(calls.price),
-        boot: this.#node.boot,
-        upstream: this.#numbers.upstreamOf(attempt.upstream),
-      }
-      this.#attempts.push(attemptRow(calls, attempt, numbers, rates))
+      const version = this.#numbers.versionFor(held, promptOf(attempt.usage))
+      const numbers = { price: this.#numbers.priceOf(version), boot: this.#node.boot, upstream: this.#numbers.upstreamOf(attempt.upstream) }
+      this.#attempts.push(attemptRow(calls, attempt, numbers, version.rates))
     }
   }
 

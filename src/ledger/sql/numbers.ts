@@ -4,12 +4,16 @@
  */
 
 import type { PriceVersion, UpstreamCall } from '../columns/parts.ts'
+import { groupOf } from '../columns/price-levels.ts'
+
 import type { Statements } from './statements.ts'
 
 export class Numbers {
   readonly #statements: Statements
   readonly #versions: PriceVersion[] = []
   readonly #prices = new Map<PriceVersion, number>()
+  /** By group and model. */
+  readonly #groups = new Map<string, readonly PriceVersion[]>()
   /** By name, then by model. */
   readonly #upstreams = new Map<string, Map<string, number>>()
   readonly #freshPrices: PriceVersion[] = []
@@ -35,16 +39,26 @@ export class Numbers {
     return version
   }
 
+  /** The version in the group of `version` that a prompt of so many tokens has. */
+  versionFor(version: PriceVersion, promptTokens: number): PriceVersion {
+    if (version.group === '') return version
+    const name = `${version.group} ${version.modelId}`
+    const group = this.#groups.get(name) ?? groupOf(version)
+    this.#groups.set(name, group)
+    return group.findLast(({ abovePromptTokens }) => promptTokens > abovePromptTokens) ?? group[0] ?? version
+  }
+
   priceOf(version: PriceVersion): number {
     const known = this.#prices.get(version)
     if (known !== undefined) return known
     const { insertModel, modelNumber, insertPrice, priceNumber } = this.#statements
-    const { modelId, rates } = version
+    const { modelId, rates, abovePromptTokens, group } = version
     insertModel.run({ id: modelId })
     const model = numberIn(modelNumber.get(modelId))
-    insertPrice.run({ model, ...rates })
+    insertPrice.run({ model, ...rates, above: abovePromptTokens, group })
     const { input, output, cacheRead, cacheWrite5m, cacheWrite1h, serverToolUse } = rates
-    const number = numberIn(priceNumber.get(model, input, output, cacheRead, cacheWrite5m, cacheWrite1h, serverToolUse))
+    const rateNumbers = [input, output, cacheRead, cacheWrite5m, cacheWrite1h, serverToolUse] as const
+    const number = numberIn(priceNumber.get(model, ...rateNumbers, group, abovePromptTokens))
     this.#prices.set(version, number)
     this.#freshPrices.push(version)
     return number

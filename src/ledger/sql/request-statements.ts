@@ -72,12 +72,14 @@ function numberStatements(db: Connection) {
         cacheWrite5mRatePicos: sql.placeholder('cacheWrite5m'),
         cacheWrite1hRatePicos: sql.placeholder('cacheWrite1h'),
         serverToolUseRatePicos: sql.placeholder('serverToolUse'),
+        abovePromptTokens: sql.placeholder('above'),
+        priceGroup: sql.placeholder('group'),
       })
       .onConflictDoNothing()
       .prepare(),
-    priceNumber: number<[number, bigint, bigint, bigint, bigint, bigint, bigint]>(
+    priceNumber: number<[number, bigint, bigint, bigint, bigint, bigint, bigint, string, number]>(
       `SELECT number FROM price_versions WHERE model_number = ? AND input_rate_picos = ? AND output_rate_picos = ? AND cache_read_rate_picos = ?
-         AND cache_write_5m_rate_picos = ? AND cache_write_1h_rate_picos = ? AND server_tool_use_rate_picos = ?`,
+         AND cache_write_5m_rate_picos = ? AND cache_write_1h_rate_picos = ? AND server_tool_use_rate_picos = ? AND price_group = ? AND above_prompt_tokens = ?`,
     ),
     insertUpstream: orm
       .insert(upstreams)

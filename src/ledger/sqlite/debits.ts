@@ -3,6 +3,7 @@
  * row of bench/ledger.bench.ts.
  */
 
+import { promptOf } from '../../core/usage.ts'
 import { ChainHeads } from '../chain/chain-heads.ts'
 import type { Idempotency } from '../ledger.ts'
 import type { Numbers } from '../sql/numbers.ts'
@@ -54,10 +55,11 @@ export class SqliteDebits implements Debits {
   }
 
   insertAttempts(calls: Calls): void {
-    const { rates } = this.#numbers.versionAt(calls.price)
+    const held = this.#numbers.versionAt(calls.price)
     for (const attempt of calls.attempts) {
-      const numbers = { price: this.#numbers.priceAt(calls.price), boot: this.#boot, upstream: this.#numbers.upstreamOf(attempt.upstream) }
-      this.#statements.insertAttempt.run(...attemptRow(calls, attempt, numbers, rates))
+      const version = this.#numbers.versionFor(held, promptOf(attempt.usage))
+      const numbers = { price: this.#numbers.priceOf(version), boot: this.#boot, upstream: this.#numbers.upstreamOf(attempt.upstream) }
+      this.#statements.insertAttempt.run(...attemptRow(calls, attempt, numbers, version.rates))
     }
   }
 

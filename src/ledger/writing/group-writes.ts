@@ -115,7 +115,7 @@ export class GroupWrites {
     const left = all.filter((_, place) => tasks[place] === undefined || !held.has(tasks[place]))
     if (left.length === 0) return 0
     const waive = (checkpoints: readonly OrphanedCheckpoint[]): void => {
-      this.#debits.insert(checkpoints.map((checkpoint) => recoveredOf(checkpoint, now)))
+      this.#debits.insert(checkpoints.map((checkpoint) => recoveredOf(checkpoint, now, this.numbers)))
       this.#debits.flush()
     }
     const waiveEach = (): void => {

@@ -4,15 +4,19 @@
  */
 
 import { picos, ZERO } from '../../core/money.ts'
-import { costOf } from '../../core/pricing.ts'
+import { costOf, type Rates } from '../../core/pricing.ts'
+import { promptOf } from '../../core/usage.ts'
 import { dayAt } from '../../core/utc.ts'
-import { callOf, ratesOf, usageOf } from '../columns/parts.ts'
+import { callOf, type PriceVersion, ratesOf, usageOf } from '../columns/parts.ts'
+import type { Numbers } from '../sql/numbers.ts'
 import type { Debit } from '../task.ts'
 import type { Priced } from './debits.ts'
 import type { OrphanedCheckpoint } from './orphaned-checkpoints.ts'
 
 /** The receipt of a request that died; its price number is that of the checkpoint. */
-export function recoveredDebit({ checkpoint, accountNumber, price, upstream, otherAttempts }: OrphanedCheckpoint, now: number): Debit {
+export const recoveredDebit = (left: OrphanedCheckpoint, now: number): Debit => debitAt(left, ratesOf(left.price), now)
+
+function debitAt({ checkpoint, accountNumber, upstream, otherAttempts }: OrphanedCheckpoint, rates: Rates, now: number): Debit {
   const usage = usageOf(checkpoint)
   return {
     requestId: checkpoint.requestId,
@@ -29,7 +33,7 @@ export function recoveredDebit({ checkpoint, accountNumber, price, upstream, oth
     ...(checkpoint.bytesPerTokenThousandths === null ? {} : { bytesPerToken: checkpoint.bytesPerTokenThousandths / 1000 }),
     usage,
     costPicos: ZERO,
-    waivedPicos: picos(costOf(usage, ratesOf(price))),
+    waivedPicos: picos(costOf(usage, rates)),
     status: 200,
     firstByteMs: null,
     durationMs: checkpoint.markedAt - checkpoint.startedAt,
@@ -39,8 +43,15 @@ export function recoveredDebit({ checkpoint, accountNumber, price, upstream, oth
   }
 }
 
-/** A recovered receipt counts for the day on which the request began, at the price of its checkpoint. */
-export function recoveredOf(left: OrphanedCheckpoint, now: number): Priced {
-  const debit = recoveredDebit(left, now)
-  return { debit, price: debit.price, version: { modelId: left.modelId, rates: ratesOf(left.price) }, day: dayAt(debit.startedAt) }
+/** A recovered receipt counts for the day on which the request began, at the price of its checkpoint: at the level that its prompt had come to. */
+export function recoveredOf(left: OrphanedCheckpoint, now: number, numbers: Numbers): Priced {
+  const held: PriceVersion = {
+    modelId: left.modelId,
+    rates: ratesOf(left.price),
+    abovePromptTokens: left.price.abovePromptTokens,
+    group: left.price.priceGroup,
+  }
+  const version = numbers.versionFor(held, promptOf(usageOf(left.checkpoint)))
+  const debit = debitAt(left, version.rates, now)
+  return { debit, price: version === held ? debit.price : numbers.priceOf(version), version, day: dayAt(debit.startedAt) }
 }

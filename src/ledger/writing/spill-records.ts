@@ -43,7 +43,7 @@ export function frameOf(tasks: readonly Kept[], versionAt: (index: number) => Pr
   const head = Buffer.from(
     JSON.stringify({
       version: RECORD_VERSION,
-      prices: prices.map(({ modelId, rates }) => ({ modelId, rates: textsOf(rates) })),
+      prices: prices.map((version) => ({ ...version, rates: textsOf(version.rates) })),
       releases,
       calls,
     }),
@@ -59,12 +59,13 @@ export function readFrame(frame: Uint8Array): Spilled {
   const { version, prices, releases, calls } = JSON.parse(bytes.toString('utf8', 4, end)) as {
     /** Of the records; a program of 0.1.0 does not say it. */
     version?: number
-    prices: { modelId: string; rates: Record<keyof Rates, string> }[]
+    /** A program of 0.1.0 says neither level nor group: it knows none. */
+    prices: { modelId: string; rates: RateTexts; abovePromptTokens?: number; group?: string }[]
     releases: string[]
     calls: Calls[]
   }
   return {
-    prices: prices.map(({ modelId, rates }) => ({ modelId, rates: ratesOf(rates) })),
+    prices: prices.map((version) => ({ abovePromptTokens: 0, group: '', ...version, rates: ratesOf(version.rates) })),
     debits: readDebits(new Uint8Array(bytes.subarray(end)), version ?? 1).map(({ debit }) => debit),
     releases,
     calls,

@@ -6,6 +6,7 @@ import { priceList } from '../../config/prices.ts'
 import { reloadable } from '../../config/reloadable.ts'
 import type { Model } from '../../core/catalog.ts'
 import { toExactUsdText } from '../../core/money.ts'
+import type { Rates } from '../../core/pricing.ts'
 import type { Site } from '../site.ts'
 import { callerMacro } from './caller.ts'
 
@@ -37,16 +38,12 @@ export const catalogRoutes = (site: Site) =>
     )
 
 /** USD a million tokens, and multipliers of the input price. `upstreams`: of all, where the model names none. */
-function modelDocument({ rates, upstreams, ...model }: Model, all: readonly string[]) {
-  const { input, output, cacheRead, cacheWrite, cacheWrite1h } = priceList(rates)
+function modelDocument({ rates, levels, upstreams, ...model }: Model, all: readonly string[]) {
   return {
     id: model.id,
     name: model.displayName,
-    input_usd: input,
-    output_usd: output,
-    cache_read: cacheRead,
-    cache_write: cacheWrite,
-    cache_write_1h: cacheWrite1h,
+    ...ratesDocument(rates),
+    levels: levels.map(({ abovePromptTokens, rates: atLevel }) => ({ above_prompt_tokens: abovePromptTokens, ...ratesDocument(atLevel) })),
     server_tool_use_usd: toExactUsdText(rates.serverToolUse),
     context_window: model.contextWindow,
     max_output_tokens: model.maxOutputTokens,
@@ -54,6 +51,11 @@ function modelDocument({ rates, upstreams, ...model }: Model, all: readonly stri
     rejects: [...model.rejects],
     upstreams: upstreams.length > 0 ? [...upstreams] : all.map((name) => ({ name, model: model.upstreamModel })),
   }
+}
+
+function ratesDocument(rates: Rates) {
+  const { input, output, cacheRead, cacheWrite, cacheWrite1h } = priceList(rates)
+  return { input_usd: input, output_usd: output, cache_read: cacheRead, cache_write: cacheWrite, cache_write_1h: cacheWrite1h }
 }
 
 /** `problems`: mistakes, with which a reload would change nothing. `needs_restart`: settings that differ and that a reload leaves as they are. */

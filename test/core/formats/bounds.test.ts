@@ -116,7 +116,7 @@ describe('input that the upstream may read several times is reserved for as ofte
 
   test('the hold is input × (1 + passes) + output + uses × price', () => {
     const rates = { ...GOLDEN_MODEL.rates, serverToolUse: picos(10_000_000_000n) }
-    const hold = (json: Json): Picos => holdFor(messages(json), rates, 200_000)
+    const hold = (json: Json): Picos => holdFor(messages(json), { rates, levels: [] }, 200_000)
     expect(hold({ tools: [search({ max_uses: 3 })] })).toBe(picos(4n * 200_000n * 3_000_000n + 10n * 15_000_000n + 3n * 10_000_000_000n))
     const managed = { context_management: { edits: [] } }
     const { bodyBytes } = messages(managed)
@@ -177,7 +177,7 @@ test('the output is bounded by what was asked and by the model; a cache warm-up 
   expect(responses({ max_output_tokens: 7 }).outputTokensMax).toBe(7)
   const warmUp = messages({ max_tokens: 0, ...EPHEMERAL })
   expect(warmUp.outputTokensMax).toBe(0)
-  expect(holdFor(warmUp, rates, contextWindow)).toBe((BigInt(warmUp.bodyBytes) * rates.cacheWrite5m) as typeof rates.input)
+  expect(holdFor(warmUp, GOLDEN_MODEL, contextWindow)).toBe((BigInt(warmUp.bodyBytes) * rates.cacheWrite5m) as typeof rates.input)
   for (const [format, json] of [
     [chatFormat, { messages: said(text()), max_tokens: 0 }],
     [responsesFormat, { input: 'u', max_output_tokens: 0 }],

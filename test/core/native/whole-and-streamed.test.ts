@@ -39,8 +39,8 @@ test('a final event that states everything bills as the same figures in one piec
     const expected: Pick<ExpectedUsage, 'usage' | 'isEstimated'> = { usage: usage.usage, isEstimated: false }
     const message = readMessage(messageOf(native))
     if (message === undefined) throw new Error(`${name} is no message`)
-    expect([name, finalUsage(message.observation, GOLDEN_BOUNDS)]).toEqual([name, expected])
-    expect([name, billedAsStream(native)]).toEqual([name, expected])
-    expect([name, billedAsStream(streamOfMessage(message))]).toEqual([name, expected])
+    expect([name, finalUsage(message.observation, GOLDEN_BOUNDS)]).toMatchObject([name, expected])
+    expect([name, billedAsStream(native)]).toMatchObject([name, expected])
+    expect([name, billedAsStream(streamOfMessage(message))]).toMatchObject([name, expected])
   }
 })

@@ -1,5 +1,6 @@
 /** What is sold, at which price, by whom it is served, and what a reload would change. Nothing is changed here. Rules: pages.md "Catalog". */
 
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { type Got, useAsked } from '../../parts/ask.ts'
 import { PageHead } from '../../parts/shell.tsx'
@@ -43,16 +44,19 @@ export const CatalogPage = () => {
 const Models = ({ models }: Readonly<{ models: readonly Model[] }>) => (
   <section class="stack" aria-label="Models">
     <h2>Models</h2>
-    <p class="lede">USD a million tokens; cache prices are multiples of the input price.</p>
+    <p class="lede">USD a million tokens; cache prices are multiples of the input price. “Above” is a price of prompts that are longer.</p>
     <Table
       label="Models"
       columns={[
-        { name: 'Model', cell: ({ id }: Model) => <code>{id}</code> },
-        { name: 'Input', isFigure: true, cell: ({ input_usd }) => `$${input_usd}` },
-        { name: 'Output', isFigure: true, cell: ({ output_usd }) => `$${output_usd}` },
-        { name: 'Cache read', isFigure: true, cell: ({ cache_read }) => `× ${cache_read}` },
-        { name: 'Write 5 min', isFigure: true, cell: ({ cache_write }) => `× ${cache_write}` },
-        { name: 'Write 1 h', isFigure: true, cell: ({ cache_write_1h }) => `× ${cache_write_1h}` },
+        {
+          name: 'Model',
+          cell: ({ id, levels }: Model) => byLevel(<code>{id}</code>, levels, (level) => `above ${showCount(level.above_prompt_tokens)}`),
+        },
+        { name: 'Input', isFigure: true, cell: (model) => priceCell(model, ({ input_usd }) => `$${input_usd}`) },
+        { name: 'Output', isFigure: true, cell: (model) => priceCell(model, ({ output_usd }) => `$${output_usd}`) },
+        { name: 'Cache read', isFigure: true, cell: (model) => priceCell(model, ({ cache_read }) => `× ${cache_read}`) },
+        { name: 'Write 5 min', isFigure: true, cell: (model) => priceCell(model, ({ cache_write }) => `× ${cache_write}`) },
+        { name: 'Write 1 h', isFigure: true, cell: (model) => priceCell(model, ({ cache_write_1h }) => `× ${cache_write_1h}`) },
         { name: 'Tool use', isFigure: true, cell: ({ server_tool_use_usd }) => `$${server_tool_use_usd}` },
         { name: 'Window', isFigure: true, cell: ({ context_window }) => showCount(context_window) },
         { name: 'Answer', isFigure: true, cell: ({ max_output_tokens }) => showCount(max_output_tokens) },
@@ -71,6 +75,23 @@ const Models = ({ models }: Readonly<{ models: readonly Model[] }>) => (
     />
   </section>
 )
+
+type Level = Model['levels'][number]
+type Priced = Omit<Level, 'above_prompt_tokens'>
+
+/** Below the price of any prompt those of long ones, line by line. */
+const byLevel = (first: ComponentChildren, levels: readonly Level[], line: (level: Level) => string) => (
+  <>
+    {first}
+    {levels.map((level) => (
+      <div key={level.above_prompt_tokens} class="quiet">
+        {line(level)}
+      </div>
+    ))}
+  </>
+)
+
+const priceCell = (model: Model, show: (priced: Priced) => string) => byLevel(show(model), model.levels, show)
 
 const Plans = ({ plans }: Readonly<{ plans: Catalog['plans'] }>) => (
   <section class="stack" aria-label="Plans">

@@ -1,0 +1,40 @@
+/** The price versions of a model whose price depends on the prompt: one of each level. Together they are a group, which names all of them. Rules: money.md "Price levels". */
+
+import { picos } from '../../core/money.ts'
+import type { Prices, Rates } from '../../core/pricing.ts'
+import type { PriceVersion } from './parts.ts'
+
+const RATES = ['input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'serverToolUse'] as const satisfies readonly (keyof Rates)[]
+
+/** In rising order: that of any prompt first. */
+export function versionsOf(modelId: string, { rates, levels }: Prices): readonly [PriceVersion, ...PriceVersion[]] {
+  const all = [{ abovePromptTokens: 0, rates }, ...levels]
+  const group = levels.length === 0 ? '' : all.map((level) => `${level.abovePromptTokens}:${ratesText(level.rates)}`).join(' ')
+  const [first, ...later] = all.map((level) => ({ modelId, ...level, group }))
+  return [first as PriceVersion, ...later]
+}
+
+/** All versions of the group of `version`; itself where there is none. */
+export function groupOf(version: PriceVersion): readonly PriceVersion[] {
+  const { modelId, group } = version
+  if (group === '') return [version]
+  return group.split(' ').map((level) => {
+    const [above = '', texts = ''] = level.split(':')
+    return { modelId, group, abovePromptTokens: Number(above), rates: ratesIn(texts.split(',')) }
+  })
+}
+
+export const ratesText = (rates: Rates): string => RATES.map((name) => rates[name]).join(',')
+
+function ratesIn(texts: readonly string[]): Rates {
+  const [input = '', output = '', cacheRead = '', cacheWrite5m = '', cacheWrite1h = '', serverToolUse = ''] = texts
+  const rate = (text: string) => picos(BigInt(text))
+  return {
+    input: rate(input),
+    output: rate(output),
+    cacheRead: rate(cacheRead),
+    cacheWrite5m: rate(cacheWrite5m),
+    cacheWrite1h: rate(cacheWrite1h),
+    serverToolUse: rate(serverToolUse),
+  }
+}
