@@ -3,6 +3,7 @@
 import type { Config, UpstreamConfig } from './config/config.ts'
 import { NATIVE_VERSION } from './core/native/versions.ts'
 import { makeSimulator } from './simulator/simulator.ts'
+import type { Door } from './upstream/doors/door.ts'
 import { doorOf } from './upstream/doors/doors.ts'
 import { nativeDoor } from './upstream/doors/native.ts'
 import { fetchUpstream } from './upstream/fetch-upstream.ts'
@@ -62,8 +63,11 @@ export function upstreamOf(upstream: UpstreamConfig): Upstream {
   }
 }
 
+export const doorOfUpstream = ({ door, edits, headers, secretHeaders, ...upstream }: UpstreamConfig): Door =>
+  doorOf(door, edits, { ...upstream, headers: { ...headers, ...secretHeaders } })
+
 function transportOf(upstream: UpstreamConfig): Upstream {
-  const door = doorOf(upstream.door, upstream)
+  const door = doorOfUpstream(upstream)
   if (upstream.transport === 'socket') return socketUpstream({ ...upstream, door })
   const { proxyUrl } = upstream
   return fetchUpstream({

@@ -12,8 +12,8 @@ import { errorOfBody } from '../core/native/error.ts'
 import { isSameModel } from '../core/native/model-echo.ts'
 import { NATIVE_VERSION } from '../core/native/versions.ts'
 import { holdFor } from '../core/pricing.ts'
+import { doorOfUpstream } from '../members.ts'
 import { CallStop } from '../relay/deadline.ts'
-import { doorOf } from '../upstream/doors/doors.ts'
 import { requestOf } from '../upstream/fetch-upstream.ts'
 import { isFault, type UpstreamRequest } from '../upstream/upstream.ts'
 import type { Finding } from './doctor-finding.ts'
@@ -142,10 +142,11 @@ async function post(
     query: '',
     model: { ...model, upstreamModel: id },
     body: utf8Bytes(body),
+    isStream: false,
     version: NATIVE_VERSION,
     betas: '',
   }
-  const sent = await requestOf({ ...upstream, door: doorOf(upstream.door, upstream) }, asked, new CallStop())
+  const sent = await requestOf({ ...upstream, door: doorOfUpstream(upstream) }, asked, new CallStop())
   if (isFault(sent)) return `no call can be made (${sent.cause})`
   try {
     const response = await fetch(sent.url, {
@@ -172,8 +173,11 @@ function causeOf(error: unknown): string {
 }
 
 /** Removed before the text is cut, which could leave half a key. The upstream's own headers may hold a password, too. */
-const withoutSecrets = (text: string, { apiKey = '', headers }: UpstreamConfig): string =>
-  [apiKey, ...Object.values(headers)].reduce((left, secret) => (secret === '' ? left : left.replaceAll(secret, '***')), text)
+const withoutSecrets = (text: string, { apiKey = '', headers, secretHeaders }: UpstreamConfig): string =>
+  [apiKey, ...Object.values(headers), ...Object.values(secretHeaders)].reduce(
+    (left, secret) => (secret === '' ? left : left.replaceAll(secret, '***')),
+    text,
+  )
 
 function refused(answer: UpstreamReply, id: string): Learnt {
   const { status, error } = answer

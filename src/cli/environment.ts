@@ -1,6 +1,6 @@
 /** The parts of the process that commands use, so that tests run them in-process. */
 
-import type { Environment } from '../config/make-upstreams.ts'
+import type { Environment } from '../config/secret.ts'
 
 export type CliEnvironment = Readonly<{
   /** Starts the ledger's thread; its URL is made in the main file, where a compiled binary finds it. */

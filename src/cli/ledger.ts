@@ -3,7 +3,7 @@
 import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { Environment } from '../config/make-upstreams.ts'
+import type { Environment } from '../config/secret.ts'
 import type { Difference } from '../ledger/chain/difference.ts'
 import { type CopyResult, copyToPostgres } from '../ledger/copy-to-postgres.ts'
 import { newId } from '../ledger/operations/new-id.ts'

@@ -40,6 +40,7 @@ export async function probe(upstream: Upstream, model: Model, modelId: string, c
     query: '',
     model: { ...model, upstreamModel: modelId },
     body: Buffer.from(bodyOf(call, modelId)),
+    isStream: call.body['stream'] === true,
     version,
     betas,
     modelAt: '{"model":'.length,

@@ -4,7 +4,7 @@
  */
 
 import type { Config } from '../config/config.ts'
-import type { Environment } from '../config/make-upstreams.ts'
+import type { Environment } from '../config/secret.ts'
 
 const PROXY = /^(https?|all|no)_proxy$/i
 

@@ -6,18 +6,29 @@ import { MAX_TOKENS_FIELDS, REASONING_SETTINGS } from '../core/chat-dialect.ts'
 import { KINDS } from '../core/door.ts'
 import { DIALECTS } from '../core/native/event.ts'
 import { ECHOES } from '../core/native/model-echo.ts'
-import { AUTHS, COUNT_TOKENS, ERROR_TEXTS, ON_LEAVES, TRANSPORTS, YES_OR_NO } from './config.ts'
+import { AUTHS, COUNT_TOKENS, CREDENTIALS, ERROR_TEXTS, ON_LEAVES, TRANSPORTS, YES_OR_NO } from './config.ts'
 import { CLOSED, COUNT_MAX, milliseconds, name, positive, text, usd, variable } from './schema-values.ts'
 
 const BYTES_PER_TOKEN_MAX = 100
 
 const HEADER = Type.String({ pattern: '^[!-~]([ -~]{0,998}[!-~])?$', description: 'a value of printable ASCII, 1 to 1,000 characters' })
 
+const HEADER_OF = Type.Object({ env: variable('the value') }, CLOSED)
+const HEADER_WORDS = { description: 'a value of printable ASCII, 1 to 1,000 characters, or { env = "NAME" }' }
+
 const oneOf = <Name extends string>(names: readonly Name[]) =>
   Type.Union(
     names.map((name) => Type.Literal(name)),
     { description: `one of ${names.join(', ')}` },
   )
+
+const BETA = Type.String({ pattern: '^[0-9A-Za-z._-]{1,127}[0-9A-Za-z._*-]$', description: 'the name of a beta, or its beginning and "*"' })
+const RENAMED_BETA = Type.String({ pattern: '^[0-9A-Za-z._-]{1,128}$', description: 'the name of a beta' })
+const FIELD_PATH = Type.String({
+  pattern: '^[0-9A-Za-z_-]+(\\[\\])?(\\.[0-9A-Za-z_-]+(\\[\\])?)*$',
+  description: 'the path of a field, such as "output_format" or "tools[].defer_loading"',
+})
+const DOMAIN = Type.String({ pattern: '^[0-9A-Za-z][0-9A-Za-z.-]{0,127}$', description: 'an id, or a domain' })
 
 /** It stands in host names, paths and header fields. */
 const PLACE = Type.String({ pattern: '^[0-9A-Za-z][0-9A-Za-z_-]{0,127}$', description: 'up to 128 letters, digits, "_" and "-"' })
@@ -35,10 +46,35 @@ export const UPSTREAM = Type.Object(
     region: Type.Optional(PLACE),
     workspace: Type.Optional(PLACE),
     resource: Type.Optional(PLACE),
+    project: Type.Optional(PLACE),
+    location: Type.Optional(PLACE),
+    credentials: Type.Optional(oneOf(CREDENTIALS)),
+    aws_access_key_id_env: Type.Optional(variable('the id of an access key')),
+    aws_secret_access_key_env: Type.Optional(variable('the secret of an access key')),
+    aws_session_token_env: Type.Optional(variable('the session token')),
+    signing_service: Type.Optional(PLACE),
+    service_account_env: Type.Optional(variable("a service account's key, the text of its JSON file")),
+    tenant: Type.Optional(DOMAIN),
+    client_id: Type.Optional(PLACE),
+    client_secret_env: Type.Optional(variable("the client's secret")),
+    token_url: Type.Optional(text('an http or https address')),
+    token_scope: Type.Optional(HEADER),
+    api_version: Type.Optional(HEADER),
+    drop_betas: Type.Optional(
+      Type.Array(BETA, { uniqueItems: true, description: 'names of betas, each once; "name-*" for all that begin so' }),
+    ),
+    rename_betas: Type.Optional(
+      Type.Record(Type.String({ pattern: '^[0-9A-Za-z._-]{1,128}$' }), RENAMED_BETA, {
+        ...CLOSED,
+        description: 'names of betas with those that take their place',
+      }),
+    ),
+    drop_fields: Type.Optional(Type.Array(FIELD_PATH, { uniqueItems: true, description: 'paths of fields, each once' })),
+    default_edits: Type.Optional(Type.Boolean({ description: 'true or false' })),
     api_key_env: Type.Optional(variable('the secret')),
     auth: Type.Optional(oneOf(AUTHS)),
     headers: Type.Optional(
-      Type.Record(Type.String({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$" }), HEADER, {
+      Type.Record(Type.String({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$" }), Type.Union([HEADER, HEADER_OF], HEADER_WORDS), {
         ...CLOSED,
         description: 'names of headers with their values, such as { "x-team" = "search" }',
       }),
@@ -60,7 +96,6 @@ export const UPSTREAM = Type.Object(
     reasoning: Type.Optional(oneOf(REASONING_SETTINGS)),
     max_tokens_field: Type.Optional(oneOf(MAX_TOKENS_FIELDS)),
     stream_usage: Type.Optional(Type.Boolean({ description: 'true or false' })),
-    drop_fields: Type.Optional(FIELDS),
     pass_fields: Type.Optional(FIELDS),
     on_leave: Type.Optional(oneOf(ON_LEAVES)),
   },

@@ -1,7 +1,7 @@
 /** The configuration after checking: complete, never changed, in the units of the code. Rules: operator.md "Configuration". */
 
 import type { Catalog } from '../core/catalog.ts'
-import type { DoorSettings } from '../core/door.ts'
+import type { DoorSettings, RequestEdits } from '../core/door.ts'
 import type { Limits } from '../core/limits.ts'
 import type { Picos } from '../core/money.ts'
 import type { Dialect } from '../core/native/event.ts'
@@ -93,8 +93,12 @@ export type UpstreamConfig = Readonly<{
   /** The secret itself, read from the variable that the file names; undefined: the upstream needs none. */
   apiKey: string | undefined
   auth: Auth
+  /** What of a request it does not take. */
+  edits: RequestEdits
   /** Fields of every request to it, names in lower case. */
   headers: Readonly<Record<string, string>>
+  /** The same, with values that are secrets, read from the variables that the file names. */
+  secretHeaders: Readonly<Record<string, string>>
   weight: number
   priority: number
   maxConcurrent: number
@@ -130,6 +134,9 @@ export const ON_LEAVES = ['finish', 'abort'] as const
 /** How an upstream is told our key: as the vendor reads it, or as `Authorization: Bearer`. */
 type Auth = (typeof AUTHS)[number]
 export const AUTHS = ['x-api-key', 'bearer'] as const
+
+/** Where a cloud's credentials come from that stand in no variable of ours: AWS's own chain, or Google's metadata server. */
+export const CREDENTIALS = ['default', 'metadata'] as const
 
 /** Sockets of our own, or Bun's `fetch`, which alone knows proxies. */
 export type Transport = (typeof TRANSPORTS)[number]

@@ -8,8 +8,10 @@ import { priceList } from './prices.ts'
 export type Change = Readonly<{ path: string; before: string | null; after: string | null }>
 
 /** Secrets are known by their names in the code, so that a new setting is hidden, too; an address may hold a password. */
-const SECRET = /(?:key|secret|password|token|url)$/i
-const NO_SECRETS: ReadonlySet<string> = new Set(['baseUrl', 'bytesPerToken', 'dashboardUrl', 'publicUrl'])
+const SECRET = /(?:key|keyid|secret|password|token|url)$/i
+const NO_SECRETS: ReadonlySet<string> = new Set(['baseUrl', 'bytesPerToken', 'dashboardUrl', 'publicUrl', 'tokenUrl'])
+/** Tables whose every value is one. */
+const SECRET_TABLES: ReadonlySet<string> = new Set(['secretHeaders'])
 
 /** In the order of the names. */
 export function differences(before: Config, after: Config): readonly Change[] {
@@ -57,14 +59,15 @@ function settingsOf({
   return settings
 }
 
-function note(settings: Map<string, Setting>, path: string, table: Readonly<Record<string, unknown>>): void {
+function note(settings: Map<string, Setting>, path: string, table: Readonly<Record<string, unknown>>, isSecret = false): void {
   for (const [name, value] of Object.entries(table)) {
     const own = path === '' ? snake(name) : `${path}.${snake(name)}`
     if (value === undefined) continue
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) note(settings, own, value as Record<string, unknown>)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      note(settings, own, value as Record<string, unknown>, SECRET_TABLES.has(name))
     else {
       const text = typeof value === 'bigint' ? toExactUsdText(value as Picos) : Array.isArray(value) ? value.join(', ') : String(value)
-      settings.set(own, { value: text, shown: SECRET.test(name) && !NO_SECRETS.has(name) ? 'a secret' : text })
+      settings.set(own, { value: text, shown: isSecret || (SECRET.test(name) && !NO_SECRETS.has(name)) ? 'a secret' : text })
     }
   }
 }

@@ -14,9 +14,10 @@ import { makeLedger } from './make-ledger.ts'
 import { makeMail } from './make-mail.ts'
 import { makePayments } from './make-payments.ts'
 import { makePublicUrl, makeServer } from './make-server.ts'
-import { type Environment, makeUpstreams } from './make-upstreams.ts'
+import { makeUpstreams } from './make-upstreams.ts'
 import { type ConfigProblem, type ConfigProblems, shapeProblems } from './problems.ts'
 import { CONFIG_FILE, type ConfigFile } from './schema.ts'
+import type { Environment } from './secret.ts'
 import { settingsWithoutEffect } from './without-effect.ts'
 
 export type LoadOptions = Readonly<{

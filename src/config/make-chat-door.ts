@@ -8,13 +8,15 @@ import type { ConfigProblem } from './problems.ts'
 
 const OF_NATIVE = ['dialect', 'versions', 'betas'] as const
 
-export const CHAT_SETTINGS = ['reasoning', 'max_tokens_field', 'stream_usage', 'drop_fields', 'pass_fields', 'on_leave'] as const
+export const CHAT_SETTINGS = ['reasoning', 'max_tokens_field', 'stream_usage', 'pass_fields', 'on_leave'] as const
 export type ChatSetting = (typeof CHAT_SETTINGS)[number]
 
 export function makeChatDoor(entry: UpstreamEntry, path: string, problems: ConfigProblem[]): ChatDoorSettings {
   for (const name of OF_NATIVE)
     if (entry[name] !== undefined) problems.push({ path: `${path}.${name}`, message: 'has no meaning with kind = "openai"' })
   if (entry.count_tokens === 'yes') problems.push({ path: `${path}.count_tokens`, message: 'expected no or estimate with kind = "openai"' })
+  for (const [index, name] of (entry.drop_fields ?? []).entries())
+    if (!/^\w+$/.test(name)) problems.push({ path: `${path}.drop_fields[${index}]`, message: 'expected the name of a top-level field' })
   checkFields(entry.drop_fields ?? [], NEEDED, `${path}.drop_fields`, 'expected a field that a request can do without', problems)
   checkFields(
     entry.pass_fields ?? [],

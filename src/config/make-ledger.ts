@@ -9,10 +9,10 @@ import { resolve } from 'node:path'
 import { CONNECTIONS_MIN } from '../core/connections.ts'
 import type { LedgerConfig } from './config.ts'
 import { LEASE_MS, LEDGER_PATH } from './defaults.ts'
-import type { Environment } from './make-upstreams.ts'
 import type { ConfigProblem } from './problems.ts'
 import type { ConfigFile } from './schema.ts'
 import { NAME_MAX } from './schema-values.ts'
+import type { Environment } from './secret.ts'
 
 /** `folder`: where a relative path starts. `needsKey`: false for commands that sign nothing. */
 export type LedgerPlace = Readonly<{ folder: string; env: Environment; needsKey: boolean }>

@@ -1,9 +1,9 @@
 /** The `[mail]` table: the server, whose address holds a password and comes from the environment only, and the sender. Rules: operator.md "Configuration". */
 
 import type { MailConfig } from './config.ts'
-import type { Environment } from './make-upstreams.ts'
 import type { ConfigProblem } from './problems.ts'
 import type { ConfigFile } from './schema.ts'
+import type { Environment } from './secret.ts'
 
 /**
  * The mail server of the configuration. With `env` undefined no secret is read, and no mail is sent. Every mistake is added to `problems`, never with the

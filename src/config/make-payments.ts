@@ -3,9 +3,9 @@
 import { type Picos, parseUsd, ZERO } from '../core/money.ts'
 import type { PaymentsConfig } from './config.ts'
 import { STRIPE } from './defaults.ts'
-import { type Environment, secretOf } from './make-upstreams.ts'
 import { type ConfigProblem, describe } from './problems.ts'
 import type { ConfigFile } from './schema.ts'
+import { type Environment, secretOf } from './secret.ts'
 
 const CENT_PICOS = 10_000_000_000n
 /** The bounds of Stripe for one payment: https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts. */

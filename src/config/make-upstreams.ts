@@ -5,8 +5,7 @@ import type { UpstreamConfig } from './config.ts'
 import { UPSTREAM_DEFAULTS, VENDOR_HOST } from './defaults.ts'
 import { addressOf, authOf, makeDoor } from './make-door.ts'
 import { type ConfigProblem, describe } from './problems.ts'
-
-export type Environment = Readonly<Record<string, string | undefined>>
+import { type Environment, secretOf } from './secret.ts'
 
 /** The upstreams of the configuration. With `env` undefined no secret is read. Every mistake is added to `problems`, never with the value of a secret. */
 export function makeUpstreams(
@@ -23,7 +22,8 @@ export function makeUpstreams(
     const transport = entry.transport ?? UPSTREAM_DEFAULTS.transport
     if (entry.proxy_env !== undefined && transport !== 'fetch')
       problems.push({ path: `${path}.proxy_env`, message: 'expected transport = "fetch" beside it: no other transport knows proxies' })
-    const door = makeDoor(entry, path, problems)
+    const door = makeDoor(entry, { path, env, problems })
+    const headers = headersOf(entry.headers, `${path}.headers`, env, problems)
     const address = baseUrlOf(addressOf(entry), `${path}.base_url`, problems)
     // Clients of chat have `/v1` in the address, and so it is written everywhere.
     const baseUrl = door.kind === 'openai' ? address : address.replace(/\/v1$/, '')
@@ -36,7 +36,8 @@ export function makeUpstreams(
           ? undefined
           : secretOf(env, entry.api_key_env, `${path}.api_key_env`, problems),
       auth: authOf(entry),
-      headers: headersOf(entry.headers, `${path}.headers`, problems),
+      edits: editsOf(entry),
+      ...headers,
       weight: entry.weight ?? UPSTREAM_DEFAULTS.weight,
       priority: entry.priority ?? UPSTREAM_DEFAULTS.priority,
       maxConcurrent: entry.max_concurrent ?? UPSTREAM_DEFAULTS.maxConcurrent,
@@ -59,16 +60,31 @@ const OWN_HEADERS = new Set(
   proxy-authorization te trailer transfer-encoding upgrade x-api-key`.split(/\s+/),
 )
 
-function headersOf(headers: UpstreamEntry['headers'] = {}, path: string, problems: ConfigProblem[]): UpstreamConfig['headers'] {
+const editsOf = (entry: UpstreamEntry): UpstreamConfig['edits'] => ({
+  dropBetas: entry.drop_betas ?? [],
+  renameBetas: entry.rename_betas ?? {},
+  dropFields: entry.drop_fields ?? [],
+  hasDefaults: entry.default_edits ?? true,
+})
+
+function headersOf(
+  headers: UpstreamEntry['headers'] = {},
+  path: string,
+  env: Environment | undefined,
+  problems: ConfigProblem[],
+): Pick<UpstreamConfig, 'headers' | 'secretHeaders'> {
   const made = new Map<string, string>()
+  const secrets = new Map<string, string>()
   for (const [written, value] of Object.entries(headers)) {
     const name = written.toLowerCase()
     if (OWN_HEADERS.has(name))
       problems.push({ path: `${path}.${written}`, message: 'expected a header that the gateway does not write itself' })
-    else if (made.has(name)) problems.push({ path: `${path}.${written}`, message: 'expected each name once, in whatever case' })
-    made.set(name, value)
+    else if (made.has(name) || secrets.has(name))
+      problems.push({ path: `${path}.${written}`, message: 'expected each name once, in whatever case' })
+    if (typeof value === 'string') made.set(name, value)
+    else secrets.set(name, (env && secretOf(env, value.env, `${path}.${written}`, problems)) ?? '')
   }
-  return Object.fromEntries(made)
+  return { headers: Object.fromEntries(made), secretHeaders: Object.fromEntries(secrets) }
 }
 
 /**
@@ -85,16 +101,6 @@ function baseUrlOf(text: string | undefined, path: string, problems: ConfigProbl
   else if (url.search !== '' || url.hash !== '') problems.push({ path, message: 'expected an address without "?" and "#"' })
   else return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
   return text
-}
-
-/** The secret in the environment variable `variable`. `path` is of the setting that names the variable, such as `upstreams[0].api_key_env`. */
-export function secretOf(env: Environment, variable: string, path: string, problems: ConfigProblem[]): string | undefined {
-  const secret = env[variable]
-  if (secret === undefined || secret === '')
-    problems.push({ path, message: `expected the secret in the environment variable ${variable}, which is not set` })
-  else if (!/^[!-~]+$/.test(secret))
-    problems.push({ path, message: `expected a secret of printable ASCII without spaces in ${variable}, found other characters` })
-  return secret
 }
 
 /** A proxy's address may hold a password, so no message quotes the address. */

@@ -4,6 +4,7 @@
  * Rules: operator.md "Reload".
  */
 
+import type { DoorSettings } from '../core/door.ts'
 import type { Config, PaymentsConfig, UpstreamConfig } from './config.ts'
 
 /** `config` is `after` with what must not change taken from `before`; `ignored` names those fields, as they are called in the file. */
@@ -37,7 +38,7 @@ export function reloadable(before: Config, after: Config): { config: Config; ign
       if (upstream.transport === 'fetch' && !before.upstreams.some(({ transport }) => transport === 'fetch'))
         ignored.push(`upstreams[${index}].transport`)
       const old = before.upstreams.find(({ name }) => name === upstream.name)
-      return old === undefined ? upstream : withSecretOf(old, upstream, () => ignored.push(`upstreams[${index}].api_key_env`))
+      return old === undefined ? upstream : withSecretsOf(old, upstream, (setting) => ignored.push(`upstreams[${index}].${setting}`))
     }),
   }
   return { config, ignored }
@@ -56,10 +57,22 @@ function mailOf(before: Config['mail'], after: Config['mail'], onChange: () => v
 }
 
 /** A new upstream brings its secret; a known one keeps the secret it started with. */
-function withSecretOf(old: UpstreamConfig, upstream: UpstreamConfig, onChange: () => void): UpstreamConfig {
-  if (old.apiKey === upstream.apiKey) return upstream
+function withSecretsOf(old: UpstreamConfig, upstream: UpstreamConfig, onChange: (setting: string) => void): UpstreamConfig {
+  if (old.apiKey !== upstream.apiKey) onChange('api_key_env')
+  if (!Bun.deepEquals(old.secretHeaders, upstream.secretHeaders)) onChange('headers')
+  return {
+    ...upstream,
+    apiKey: old.apiKey,
+    secretHeaders: old.secretHeaders,
+    door: withProofOf(old.door, upstream.door, () => onChange('credentials')),
+  }
+}
+
+/** Another kind is another door, which brings its own. */
+function withProofOf(old: DoorSettings, door: DoorSettings, onChange: () => void): DoorSettings {
+  if (!('proof' in old && 'proof' in door) || old.kind !== door.kind || Bun.deepEquals(old.proof, door.proof)) return door
   onChange()
-  return { ...upstream, apiKey: old.apiKey }
+  return { ...door, proof: old.proof } as DoorSettings
 }
 
 /** Whether there is Stripe, and its secrets, stay as they were at start: its webhook is there or not. Bounds and words are taken over. */

@@ -38,7 +38,9 @@ function withoutEffectIn(
   return problems
 }
 
-const isSameAccount = (a: UpstreamEntry, b: UpstreamEntry): boolean => siteOf(a) === siteOf(b) && a.api_key_env === b.api_key_env
+const isSameAccount = (a: UpstreamEntry, b: UpstreamEntry): boolean =>
+  siteOf(a) === siteOf(b) && ACCOUNT.every((name) => a[name] === b[name])
+const ACCOUNT = ['api_key_env', 'aws_access_key_id_env', 'credentials', 'service_account_env', 'client_id', 'workspace', 'project'] as const
 const siteOf = (entry: UpstreamEntry): string => `${addressOf(entry)?.replace(/\/+$/, '').replace(/\/v1$/, '')} ${entry.workspace ?? ''}`
 const priorityOf = ({ priority = UPSTREAM_DEFAULTS.priority }: UpstreamEntry): number => priority
 const nameOf = (upstream: ModelUpstream): string => (typeof upstream === 'object' ? upstream.name : upstream)

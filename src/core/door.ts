@@ -2,11 +2,58 @@
 
 import type { ChatDialect } from './chat-dialect.ts'
 
-export const KINDS = ['native', 'claude-aws', 'foundry', 'openai'] as const
+export const KINDS = ['native', 'claude-aws', 'bedrock', 'bedrock-invoke', 'vertex', 'claude-google', 'foundry', 'openai'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** What a door needs to know beside its address and its key. `workspace`: the one that answers for our requests. */
-export type DoorSettings = Readonly<{ kind: 'native' } | { kind: 'claude-aws'; workspace: string } | { kind: 'foundry' } | ChatDoorSettings>
+/** What a door needs to know beside its address and its key. */
+export type DoorSettings = Readonly<
+  | { kind: 'native' }
+  /** `workspace`: the one that answers for our requests. */
+  | { kind: 'claude-aws'; workspace: string; proof: AwsProof }
+  | { kind: 'bedrock'; proof: AwsProof }
+  | { kind: 'bedrock-invoke'; proof: AwsProof; apiVersion: string | undefined }
+  | { kind: 'vertex'; project: string; location: string; proof: GoogleProof; apiVersion: string | undefined }
+  | { kind: 'claude-google'; proof: GoogleProof }
+  | { kind: 'foundry'; proof: EntraProof }
+  | ChatDoorSettings
+>
 
 /** `isFinishedAlone`: a call is read to its end also behind a client that has left. */
 export type ChatDoorSettings = Readonly<{ kind: 'openai'; dialect: ChatDialect; isFinishedAlone: boolean }>
+
+/** `key`: the upstream's key, or none. */
+type KeyProof = Readonly<{ by: 'key' }>
+
+/** `service`: whose name the signature carries. `chain`: the credentials that AWS's own programs would find. */
+export type AwsProof = KeyProof | Readonly<{ by: 'signature'; region: string; service: string; credentials: AwsKeys | 'chain' }>
+
+/** `sessionToken` undefined: keys without an end. */
+export type AwsKeys = Readonly<{ accessKeyId: string; secretAccessKey: string; sessionToken: string | undefined }>
+
+/** `serviceAccountKey`: the JSON file's text. `tokenUrl` undefined: Google's own. */
+export type GoogleProof =
+  | Readonly<{ by: 'service-account'; serviceAccountKey: string; tokenUrl: string | undefined }>
+  | Readonly<{ by: 'metadata'; tokenUrl: string | undefined }>
+
+export type EntraProof =
+  | KeyProof
+  | Readonly<{
+      by: 'client'
+      tenant: string
+      clientId: string
+      clientSecret: string
+      tokenUrl: string | undefined
+      scope: string | undefined
+    }>
+
+/**
+ * What of a request a door does not take. A beta's name that ends in `*` stands for all that begin so; a field is a path, such as
+ * `tools[].defer_loading`, in which `[]` stands for every element.
+ */
+export type RequestEdits = Readonly<{
+  dropBetas: readonly string[]
+  renameBetas: Readonly<Record<string, string>>
+  dropFields: readonly string[]
+  /** What the kind is known not to take counts, too. */
+  hasDefaults: boolean
+}>

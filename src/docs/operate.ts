@@ -5,6 +5,7 @@
 
 import { openingOf } from './markdown.ts'
 import chatServers from './operate/chat-servers.md' with { type: 'text' }
+import clouds from './operate/clouds.md' with { type: 'text' }
 import commands from './operate/commands.md' with { type: 'text' }
 import highAvailability from './operate/high-availability.md' with { type: 'text' }
 import install from './operate/install.md' with { type: 'text' }
@@ -35,6 +36,7 @@ export const OPERATE_SOURCES: readonly Readonly<{ name: string; source: string }
   { name: 'proxies', source: proxies },
   { name: 'pool', source: pool },
   { name: 'chat-servers', source: chatServers },
+  { name: 'clouds', source: clouds },
   { name: 'nodes', source: nodes },
   { name: 'high-availability', source: highAvailability },
   { name: 'simulator', source: simulator },

@@ -34,6 +34,7 @@ export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
     query,
     model,
     body,
+    isStream: stream !== undefined,
     version,
     betas,
     modelAt: routing.modelAt,

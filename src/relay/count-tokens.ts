@@ -95,6 +95,7 @@ async function forward(reading: Reading, exchange: Exchange): Promise<Counted> {
       query,
       model,
       body: native,
+      isStream: false,
       version,
       betas,
       modelAt: routing.modelAt,

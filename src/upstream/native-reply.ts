@@ -42,6 +42,7 @@ export type Answerer = Readonly<{ name: string; dialect: Dialect; door: Door; hi
 export function replyOf(answerer: Answerer, asked: NativeCall, answer: NativeAnswer): Reply | Fault | Promise<Fault> {
   const { name: upstream, dialect, door, hidesErrorText = false } = answerer
   const { status, body } = answer
+  if (status === 401) door.refused?.()
   if (status !== 200) return errorOf(answerer, asked, answer)
   const contentType = answer.contentType?.toLowerCase() ?? ''
   const reading = door.reading?.(asked.request, contentType, asked.events)

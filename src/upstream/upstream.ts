@@ -68,6 +68,8 @@ export type UpstreamRequest = Readonly<{
   query: string
   model: Model
   body: Uint8Array
+  /** The body asks for a stream. */
+  isStream: boolean
   /** '' of a request in chat. */
   version: string
   betas: string

@@ -210,6 +210,8 @@ models = ["sl*"]
     {
       name: 'main',
       door: { kind: 'native' },
+      edits: { dropBetas: [], renameBetas: {}, dropFields: [], hasDefaults: true },
+      secretHeaders: {},
       baseUrl: 'https://llm.example.com',
       apiKey: 'sk-up',
       auth: 'bearer',
@@ -230,6 +232,8 @@ models = ["sl*"]
     {
       name: 'spare',
       door: { kind: 'native' },
+      edits: { dropBetas: [], renameBetas: {}, dropFields: [], hasDefaults: true },
+      secretHeaders: {},
       baseUrl: 'https://llm.example.com',
       apiKey: undefined,
       auth: 'x-api-key',
@@ -273,6 +277,48 @@ models = ["sl*"]
   expect(modelOf(config.catalog, 's', 'slow')?.bytesPerToken).toBe(4)
   expect(modelsOf(config.catalog, 'all-of-it')).toHaveLength(2)
 })
+
+const door = (kind: string, more: string): string => `[[upstreams]]\nname = "a"\nkind = "${kind}"\nbase_url = "http://h"\n${more}`
+const AWS_KEYS = 'aws_access_key_id_env = "AWS_ID"\naws_secret_access_key_env = "AWS_SECRET"\n'
+const DOOR_MISTAKES: readonly [string, ...RegExp[]][] = [
+  [
+    door('bedrock', AWS_KEYS),
+    /region: expected the region that stands in signatures/,
+    /aws_access_key_id_env: .*AWS_ID, which/,
+    /aws_secret_access_key_env: .*AWS_SECRET, which/,
+  ],
+  [
+    door('bedrock', 'region = "r"\ncredentials = "metadata"'),
+    /^upstreams\[0\]\.credentials: expected "default" for this kind, found "metadata"$/,
+  ],
+  [
+    door('bedrock', 'region = "r"\ncredentials = "default"\napi_key_env = "PATH"'),
+    /^upstreams\[0\]\.credentials: expected no api_key_env beside it$/,
+    /api_key_env: .*PATH, which is not set$/,
+  ],
+  [door('bedrock', 'region = "r"\nsigning_service = "s"'), /signing_service: expected keys of AWS or credentials beside it/],
+  [
+    door('bedrock', 'region = "r"\naws_session_token_env = "PATH"'),
+    /aws_access_key_id_env: expected the NAME/,
+    /aws_secret_access_key_env: expected the NAME/,
+  ],
+  [door('bedrock', 'region = "r"\nproject = "p"'), /^upstreams\[0\]\.project: expected kind = "vertex" or "claude-google" beside it$/],
+  [door('vertex', 'credentials = "metadata"'), /project: expected a text, found nothing/, /location: expected a text, found nothing/],
+  [door('vertex', 'project = "p"\nlocation = "us"'), /service_account_env: expected it, or credentials = "metadata"/],
+  [
+    door('vertex', 'project = "p"\nlocation = "us"\nservice_account_env = "PATH"'),
+    /service_account_env: expected the text of a service account's JSON file .* PATH, found something else$/,
+  ],
+  [
+    door('vertex', 'project = "p"\nlocation = "us"\ncredentials = "metadata"\napi_key_env = "PATH"\ntoken_url = "ftp://x"'),
+    /api_key_env: expected none with kind = "vertex"/,
+    /token_url: expected an http/,
+  ],
+  [door('foundry', 'client_id = "c"'), /tenant: expected a text/, /client_secret_env: expected the NAME/],
+  [door('foundry', 'token_scope = "c"'), /token_scope: expected client_id beside it/],
+  [door('native', 'headers = { a = { env = "NOT_SET" } }'), /^upstreams\[0\]\.headers\.a: .*NOT_SET, which is not set$/],
+  [door('native', 'drop_fields = ["a..b"]'), /^upstreams\[0\]\.drop_fields\[0\]: expected the path of a field/],
+]
 
 test('every mistake is named with its path, what was expected and what was found', () => {
   const cases: readonly [toml: string, ...expected: RegExp[]][] = [
@@ -347,13 +393,17 @@ test('every mistake is named with its path, what was expected and what was found
     ['[[upstreams]]', /^upstreams\[0\]\.name: expected .*, found nothing$/],
     ['[[upstreams]]\nname = "a"', /^upstreams\[0\]\.base_url: expected an http or https address, found nothing$/],
     [`${UPSTREAM}kind = "openrouter"`, /^upstreams\[0\]\.kind: expected one of native, .*, found "openrouter"$/],
-    [`${UPSTREAM}region = "us-east-1"`, /^upstreams\[0\]\.region: expected kind = "claude-aws" beside it$/],
+    [
+      `${UPSTREAM}region = "us-east-1"`,
+      /^upstreams\[0\]\.region: expected kind = "claude-aws" or "bedrock" or "bedrock-invoke" beside it$/,
+    ],
     [
       '[[upstreams]]\nname = "a"\nkind = "claude-aws"\nresource = "r"',
       /^upstreams\[0\]\.resource: expected kind = "foundry" beside it$/,
+      /^upstreams\[0\]\.workspace: expected a text, found nothing$/,
       /^upstreams\[0\]\.region: expected region or base_url, found nothing$/,
-      /^upstreams\[0\]\.workspace: expected the id of a workspace, found nothing$/,
     ],
+    ...DOOR_MISTAKES,
     ['[[upstreams]]\nname = "a"\nkind = "foundry"', /^upstreams\[0\]\.resource: expected resource or base_url, found nothing$/],
     [
       '[[upstreams]]\nname = "a"\nkind = "foundry"\nresource = "evil.example/x"',
@@ -672,6 +722,23 @@ test('a proxy is for fetch only, its address comes from the environment, and a w
     ])
 })
 
+test('secrets of a door and of its headers stay over a reload, which says so and shows none; another kind brings its own', () => {
+  const toml = `[[upstreams]]\nname = "a"\nkind = "bedrock"\nregion = "r"\n${AWS_KEYS}headers = { "x-secret" = { env = "HEADER" }, "x-team" = "t" }\n${model()}`
+  const env = { AWS_ID: 'id-1', AWS_SECRET: 'hunter2', HEADER: 'hunter3' }
+  const before = good(toml, { env })
+  expect(before.upstreams[0]).toMatchObject({ headers: { 'x-team': 't' }, secretHeaders: { 'x-secret': 'hunter3' } })
+  const after = good(toml, { env: { AWS_ID: 'id-2', AWS_SECRET: 'hunter4', HEADER: 'hunter5' } })
+  const { config, ignored } = reloadable(before, after)
+  expect(ignored).toEqual(['upstreams[0].headers', 'upstreams[0].credentials'])
+  expect(config.upstreams[0]).toEqual(before.upstreams[0] ?? expect.unreachable())
+  expect(JSON.stringify(differences(before, after))).not.toMatch(/hunter|id-[12]/)
+  const other = good(toml.replace('bedrock', 'bedrock-invoke'), { env: { ...env, AWS_SECRET: 'hunter6' } })
+  expect(reloadable(before, other).config.upstreams[0]?.door).toMatchObject({
+    kind: 'bedrock-invoke',
+    proof: { credentials: { secretAccessKey: 'hunter6' } },
+  })
+})
+
 test('the first upstream over fetch is taken by a reload, which says that the process was not started for it', () => {
   const before = good(`${UPSTREAM}${model()}`)
   const after = good(`${UPSTREAM}transport = "fetch"\n${model()}`)
@@ -727,16 +794,33 @@ test('a kind has its own address and its own way to tell the key, which base_url
   const aws = 'kind = "claude-aws"\nregion = "eu-west-1"\nworkspace = "wrkspc_1"'
   const at = 'base_url = "http://127.0.0.1:9"'
   expect(one(aws)).toMatchObject({
-    door: { kind: 'claude-aws', workspace: 'wrkspc_1' },
+    door: { kind: 'claude-aws', workspace: 'wrkspc_1', proof: { by: 'key' } },
     baseUrl: 'https://aws-external-anthropic.eu-west-1.api.aws',
     auth: 'bearer',
   })
   expect(one(`${aws}\n${at}\nauth = "x-api-key"`)).toMatchObject({ baseUrl: 'http://127.0.0.1:9', auth: 'x-api-key' })
   const foundry = 'kind = "foundry"\nresource = "acme"'
   expect(one(foundry)).toMatchObject({
-    door: { kind: 'foundry' },
+    door: { kind: 'foundry', proof: { by: 'key' } },
     baseUrl: 'https://acme.services.ai.azure.com/anthropic',
     auth: 'x-api-key',
+  })
+  const google = 'credentials = "metadata"\nproject = "p-1"'
+  const addressOf = (toml: string) => one(toml)?.baseUrl
+  expect(addressOf(`kind = "vertex"\nlocation = "global"\n${google}`)).toBe('https://aiplatform.googleapis.com')
+  expect(addressOf(`kind = "vertex"\nlocation = "eu"\n${google}`)).toBe('https://aiplatform.eu.rep.googleapis.com')
+  expect(addressOf(`kind = "vertex"\nlocation = "us-east5"\n${google}`)).toBe('https://us-east5-aiplatform.googleapis.com')
+  expect(addressOf(`kind = "claude-google"\nworkspace = "w1"\n${google}`)).toBe(
+    'https://claude.googleapis.com/v1/projects/p-1/locations/global/workspaces/w1/invoke',
+  )
+  const signed = 'region = "us-east-1"\ncredentials = "default"\n'
+  expect(one(`kind = "bedrock"\n${signed}`)).toMatchObject({
+    baseUrl: 'https://bedrock-mantle.us-east-1.api.aws/anthropic',
+    door: { proof: { by: 'signature', region: 'us-east-1', service: 'bedrock-mantle', credentials: 'chain' } },
+  })
+  expect(one(`kind = "bedrock-invoke"\n${signed}signing_service = "other"\napi_version = "v"`)).toMatchObject({
+    baseUrl: 'https://bedrock-runtime.us-east-1.amazonaws.com',
+    door: { proof: { service: 'other' }, apiVersion: 'v' },
   })
   expect(one(`kind = "native"\n${at}`)).toMatchObject({ door: { kind: 'native' }, auth: 'x-api-key' })
 })

@@ -351,6 +351,8 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
     upstreams: upstreams.map((baseUrl, index) => ({
       name: `upstream-${index}`,
       door: { kind: 'native' as const },
+      edits: { dropBetas: [], renameBetas: {}, dropFields: [], hasDefaults: true },
+      secretHeaders: {},
       baseUrl,
       apiKey: UPSTREAM_API_KEY,
       auth: 'x-api-key' as const,

@@ -1,5 +1,6 @@
 /** One native call to an upstream over sockets, for the tests of this folder. */
 
+import type { RequestEdits } from '../../src/core/door.ts'
 import { CallStop } from '../../src/relay/deadline.ts'
 import { BodyStream } from '../../src/upstream/body-stream.ts'
 import { nativeDoor } from '../../src/upstream/doors/native.ts'
@@ -22,11 +23,14 @@ export function request(changed: Partial<UpstreamRequest> = {}): UpstreamRequest
     query: '',
     model: makeTestModel(),
     body: Buffer.from('{"a":1}'),
+    isStream: false,
     version: '2023-06-01',
     betas: '',
     ...changed,
   }
 }
+
+export const NO_EDITS: RequestEdits = { dropBetas: [], renameBetas: {}, dropFields: [], hasDefaults: true }
 
 export const never = (): Stop => new CallStop()
 

@@ -42,7 +42,18 @@ export const stop = new CallStop()
 export function request(names: readonly string[], more: Partial<PoolRequest> = {}): PoolRequest {
   const body = Buffer.from('{"model":"vendor-sonnet-1","max_tokens":1}')
   const model = makeTestModel({ upstreams: names.map((name) => ({ name, model: name === 'other' ? 'sonnet@other' : 'vendor-sonnet-1' })) })
-  return { path: '/v1/messages', query: '', model, body, version: '', betas: '', accountId: 'acc_1', modelAt: '{"model":'.length, ...more }
+  return {
+    path: '/v1/messages',
+    query: '',
+    model,
+    body,
+    isStream: false,
+    version: '',
+    betas: '',
+    accountId: 'acc_1',
+    modelAt: '{"model":'.length,
+    ...more,
+  }
 }
 
 export class PoolStage {

@@ -21,6 +21,8 @@ test('connections outlive a reload that does not concern them, and a stream one 
       {
         name: 'upstream-0',
         door: { kind: 'native' as const },
+        edits: { dropBetas: [], renameBetas: {}, dropFields: [], hasDefaults: true },
+        secretHeaders: {},
         baseUrl: upstream.url,
         apiKey: UPSTREAM_API_KEY,
         auth: 'x-api-key' as const,

@@ -22,6 +22,8 @@ export interface Door {
   prove?(call: ProvenCall): Proof | Promise<Proof>
   /** A 200 is a chat completion or a stream of its chunks, which are read by the format of the client; absent: it is native, or becomes it by `reading`. */
   readonly chat?: ChatAnswers
+  /** The server refused the proof: the next call has another one, where there may be another. */
+  refused?(): void
   /** How the body of a 200 is read; absent or undefined: it is native. */
   reading?(request: UpstreamRequest, contentType: string, events: CallEvents): Reading | undefined
 }
@@ -32,7 +34,7 @@ export type Proof = Fields | string
 export type ProvenCall = Readonly<{ host: string; target: string; fields: Fields; body: Uint8Array }>
 
 /** `isEventStream`: what `decoder` gives is a native stream; else it is one native message. */
-type Reading = Readonly<{ isEventStream: boolean; decoder: BodyDecoder }>
+export type Reading = Readonly<{ isEventStream: boolean; decoder: BodyDecoder }>
 
 /** The body of one answer, piece by piece, into native bytes. What is given is the caller's own. */
 export interface BodyDecoder {

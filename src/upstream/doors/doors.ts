@@ -1,20 +1,39 @@
 /** The door of an upstream, chosen once when the configuration is loaded. Rules: doors.md "Kinds". */
 
-import type { DoorSettings } from '../../core/door.ts'
+import type { DoorSettings, RequestEdits } from '../../core/door.ts'
 import type { Access } from '../native-request.ts'
-import { claudeAwsDoor } from './claude-aws.ts'
+import { awsProof } from './aws/proof.ts'
+import { bedrockInvokeDoor } from './bedrock-invoke.ts'
+import { allEdits } from './default-edits.ts'
 import type { Door } from './door.ts'
 import { nativeDoor } from './native.ts'
 import { openaiDoor } from './openai.ts'
+import { requestEdit } from './request-edit.ts'
+import { entraProof } from './tokens/entra.ts'
+import { googleProof } from './tokens/google.ts'
+import { vertexDoor } from './vertex.ts'
 
-export function doorOf(door: DoorSettings, access: Access): Door {
-  switch (door.kind) {
+/** `own`: what the operator has done to requests beside what the kind demands. */
+export function doorOf(settings: DoorSettings, own: RequestEdits, access: Access): Door {
+  const edits = allEdits(settings.kind, own)
+  const edit = requestEdit(edits)
+  const native = { ...nativeDoor(access), ...(edit && { edit }) }
+  switch (settings.kind) {
     case 'native':
-    case 'foundry':
-      return nativeDoor(access)
+      return native
     case 'openai':
-      return openaiDoor(door, access)
+      return openaiDoor(settings, access)
     case 'claude-aws':
-      return claudeAwsDoor(door, access)
+      return { ...native, ...awsProof(settings.proof), fields: { 'anthropic-workspace-id': settings.workspace, ...native.fields } }
+    case 'bedrock':
+      return { ...native, ...awsProof(settings.proof) }
+    case 'bedrock-invoke':
+      return bedrockInvokeDoor(settings, edits, access)
+    case 'vertex':
+      return vertexDoor(settings, edits, access)
+    case 'claude-google':
+      return { ...native, ...googleProof(settings.proof) }
+    case 'foundry':
+      return { ...native, ...entraProof(settings.proof) }
   }
 }

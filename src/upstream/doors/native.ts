@@ -4,8 +4,7 @@ import { type Access, keyFields } from '../native-request.ts'
 import type { UpstreamRequest } from '../upstream.ts'
 import type { Door } from './door.ts'
 
-/** `more`: fields that this kind demands of every call. */
-export const nativeDoor = (access: Access, more: Readonly<Record<string, string>> = {}): Door => ({
+export const nativeDoor = (access: Access): Door => ({
   target: ({ path, query }: UpstreamRequest) => `${path}${query}`,
-  fields: { ...more, ...access.headers, ...keyFields(access) },
+  fields: { ...access.headers, ...keyFields(access) },
 })

@@ -11,7 +11,7 @@ import { nativeDoor } from '../../../src/upstream/doors/native.ts'
 import { fetchUpstream } from '../../../src/upstream/fetch-upstream.ts'
 import { socketUpstream } from '../../../src/upstream/socket-upstream.ts'
 import type { Upstream } from '../../../src/upstream/upstream.ts'
-import { never, request, textOf } from '../call.ts'
+import { NO_EDITS, never, request, textOf } from '../call.ts'
 
 type Got = { url: string; headers: Headers; body: string }
 
@@ -51,9 +51,9 @@ describe.each(Object.keys(TRANSPORTS))('over %s', (transport) => {
 
   test('Claude Platform on AWS is told the workspace and the key as a token, Foundry the key alone', async () => {
     using server = serving()
-    const aws = doorOf({ kind: 'claude-aws', workspace: 'wrkspc_1' }, { apiKey: 'secret', auth: 'bearer' })
+    const aws = doorOf({ kind: 'claude-aws', workspace: 'wrkspc_1', proof: { by: 'key' } }, NO_EDITS, { apiKey: 'secret', auth: 'bearer' })
     expect(await textOf(upstreamAt(server.url, aws).call(request({ query: '?beta=true', betas: 'b-1' }), never()))).toBe('{"ok":true}')
-    const foundry = doorOf({ kind: 'foundry' }, { apiKey: 'secret', headers: { 'api-key': 'old' } })
+    const foundry = doorOf({ kind: 'foundry', proof: { by: 'key' } }, NO_EDITS, { apiKey: 'secret', headers: { 'api-key': 'old' } })
     await textOf(upstreamAt(`${server.url}/anthropic`, foundry).call(request(), never()))
     expect(server.got.map(({ url, body }) => [url, body])).toEqual([
       ['/v1/messages?beta=true', '{"a":1}'],

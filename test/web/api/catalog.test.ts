@@ -95,6 +95,8 @@ test('prices and secrets that change are differences, without the secret', () =>
   const upstream = {
     name: 'a',
     door: { kind: 'native' as const },
+    edits: { dropBetas: [], renameBetas: {}, dropFields: [], hasDefaults: true },
+    secretHeaders: {},
     baseUrl: 'https://a.example',
     apiKey: 'one',
     auth: 'x-api-key' as const,
