@@ -70,7 +70,15 @@ const agreeing: Ledger = {
 
 function onePool(upstream: Upstream, wheel: TimerWheel): UpstreamPool {
   const nothing = (): void => undefined
-  const events = { called: nothing, retried: nothing, placed: nothing, changed: nothing, otherModel: nothing, countDiffers: nothing }
+  const events = {
+    called: nothing,
+    retried: nothing,
+    placed: nothing,
+    changed: nothing,
+    otherModel: nothing,
+    countDiffers: nothing,
+    betasRefused: nothing,
+  }
   const pool = new UpstreamPool({ wheel, now: Date.now, monotonicMs: () => performance.now(), random: Math.random, events })
   pool.configure([{ name: 'primary', priority: 0, weight: 1, maxConcurrent: 10_000, upstream }])
   return pool

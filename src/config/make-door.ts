@@ -129,7 +129,8 @@ function checkOwn(entry: UpstreamEntry, kind: Kind, { path, problems }: ProofCon
     problems.push({ path: `${path}.${name}`, message: `expected kind = "${kinds.join('" or "')}" beside it` })
   }
   for (const name of kind === 'openai' ? NATIVE_EDITS : [])
-    if (entry[name] !== undefined) problems.push({ path: `${path}.${name}`, message: 'has no meaning with kind = "openai": it is of native requests' })
+    if (entry[name] !== undefined)
+      problems.push({ path: `${path}.${name}`, message: 'has no meaning with kind = "openai": it is of native requests' })
   for (const name of needs)
     if (entry[name] === undefined) problems.push({ path: `${path}.${name}`, message: 'expected a text, found nothing' })
   if (addressOf(entry) !== undefined) return

@@ -17,8 +17,13 @@ export function poolEvents({ pool }: Metrics, log: Pick<Log, 'alarm' | 'notice'>
       log.notice('an upstream counts an answer otherwise than its usage does', { upstream, count, ...difference }),
     now,
   )
+  const refusals = new MinutelyNotices<readonly string[]>((upstream, count, betas) => {
+    const setting = `drop_betas = [${betas.map((name) => `"${name}"`).join(', ')}]`
+    log.notice('an upstream refuses betas of requests', { upstream, count, setting })
+  }, now)
   return {
     ...pool,
+    betasRefused: (upstream: string, betas: readonly string[]): void => refusals.add(upstream, betas),
     otherModel(upstream: string, asked: string, named: string): void {
       pool.otherModel(upstream)
       otherModels.add(upstream, { asked, named })

@@ -41,7 +41,7 @@ export class Attempts {
     const reply = await member.config.upstream.call(asked, limit ?? stop, {
       ...(onErrorHead === undefined || !isLast ? {} : { onErrorHead }),
       onOver,
-      onCountDiffers: countDiffering(member.name, events),
+      ...telling(member.name, events),
     })
     if (reply.isSecondTry === true) {
       events.called(member.name, 'stale')
@@ -129,10 +129,10 @@ export class Attempts {
 }
 
 /** Apart, as `leaving` is. */
-const countDiffering =
-  (upstream: string, events: PoolOptions['events']): NonNullable<CallEvents['onCountDiffers']> =>
-  (difference) =>
-    events.countDiffers(upstream, difference)
+const telling = (upstream: string, events: PoolOptions['events']): Required<Pick<CallEvents, 'onCountDiffers' | 'onBetasRefused'>> => ({
+  onCountDiffers: (difference) => events.countDiffers(upstream, difference),
+  onBetasRefused: (betas) => events.betasRefused(upstream, betas),
+})
 
 function judging({ member, model: { id } }: Endpoint, events: PoolOptions['events']): Pick<Reply, 'judgeModel'> {
   const { name, echo = 'any' } = member.config

@@ -72,8 +72,16 @@ async function errorOf(
   const { status, body, retryAfter } = answer
   events.onErrorHead?.()
   const text = await readSome(body, Math.max(ERROR_TEXT_MS, calledAtMs + ERROR_CALL_MS - performance.now()))
+  if (status === 400 && request.betas !== '' && BETAS.test(text)) events.onBetasRefused?.(betasIn(text, request.betas.split(',')))
   const fault = statusFault(upstream, request, status, text, retryAfter)
   return { ...fault, ...(hidesErrorText ? { refusal: inOwnWords(fault.refusal) } : {}), ...nameOf(answer) }
+}
+
+const BETAS = /beta/i
+
+function betasIn(text: string, sent: readonly string[]): readonly string[] {
+  const named = sent.filter((beta) => text.includes(beta))
+  return named.length === 0 ? sent : named
 }
 
 /** Text that has come by then counts as the whole: the client waits for the status, not for the text. A broken error body counts as empty. */

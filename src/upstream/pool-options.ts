@@ -19,6 +19,8 @@ export type PoolEvents = Readonly<{
   otherModel(upstream: string, asked: string, named: string): void
   /** The upstream's door counted an answer otherwise than the answer's own usage does. */
   countDiffers(upstream: string, difference: CountDifference): void
+  /** The upstream refused a request for its betas. */
+  betasRefused(upstream: string, betas: readonly string[]): void
 }>
 
 export type PoolOptions = Readonly<{

@@ -22,6 +22,8 @@ export type CallEvents = Readonly<{
   onOver?: () => void
   /** Called where the door counted an answer otherwise than the answer's own usage does. */
   onCountDiffers?: (difference: CountDifference) => void
+  /** Called where a 400 speaks of betas: with those that it names, or all that were sent. */
+  onBetasRefused?: (betas: readonly string[]) => void
 }>
 
 /** Says that a call is not wanted any more. Who waits on its behalf takes the one place of `listener` and leaves it when it has done waiting. */

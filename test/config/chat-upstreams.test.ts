@@ -79,7 +79,6 @@ test.each([
   ['reasoning = "none"', 'upstreams[0].reasoning'],
   ['max_tokens_field = "max_tokens"', 'upstreams[0].max_tokens_field'],
   ['stream_usage = true', 'upstreams[0].stream_usage'],
-  ['drop_fields = ["a"]', 'upstreams[0].drop_fields'],
   ['pass_fields = ["a"]', 'upstreams[0].pass_fields'],
   ['on_leave = "abort"', 'upstreams[0].on_leave'],
 ])('a setting of servers that speak chat is a mistake beside another kind: %s', (setting, path) => {
@@ -107,3 +106,12 @@ test('only a model on a server that speaks chat can lack what those lack', () =>
     good(upstream('desk') + model('rejects = ["images", "documents", "system", "parallel_tools"]')).catalog.models.get('m')?.rejects.size,
   ).toBe(4)
 })
+
+test.each([['drop_betas = ["a-1"]'], ['rename_betas = { a = "b" }'], ['default_edits = false']])(
+  'an edit of native requests is a mistake where none is sent: %s',
+  (setting) => {
+    const [name = ''] = setting.split(' ')
+    const found = mistakes(`${NATIVE}kind = "openai"\n${setting}\n${model()}`)
+    expect(found).toEqual([`upstreams[0].${name}: has no meaning with kind = "openai": it is of native requests`])
+  },
+)

@@ -26,3 +26,10 @@ test('another model is an alarm, another count a notice: at once, then once a mi
   expect(text).toContain('tollgate_upstream_other_model_total{upstream="north"} 3')
   expect(text).toContain('tollgate_upstream_count_differences_total{upstream="north",counter="output"} 3')
 })
+
+test('betas that make a 400 of each request are told with the setting that would mend it', () => {
+  const { log, lines } = makeLogMemory()
+  const events = poolEvents(makeMetrics(), log, () => 0)
+  for (let times = 0; times < 3; times++) events.betasRefused('north', ['memory-2025-08-18', 'b-1'])
+  expect(lines()).toMatchObject([{ upstream: 'north', count: 1, setting: 'drop_betas = ["memory-2025-08-18", "b-1"]' }])
+})

@@ -34,7 +34,15 @@ export class SiblingPlace {
     pid: number,
     { upstreams = ['north', 'south'], running = 0, canWrite = true, holds = [] }: SiblingOptions = {},
   ): Promise<Sibling> {
-    const events = { called: nothing, retried: nothing, placed: nothing, changed: nothing, otherModel: nothing, countDiffers: nothing }
+    const events = {
+      called: nothing,
+      retried: nothing,
+      placed: nothing,
+      changed: nothing,
+      otherModel: nothing,
+      countDiffers: nothing,
+      betasRefused: nothing,
+    }
     const pool = new UpstreamPool({ wheel: new TimerWheel(), now: Date.now, monotonicMs: () => 0, random: () => 0.5, events })
     const upstream = { call: () => Promise.reject(new Error('nobody is asked')) }
     pool.configure(upstreams.map((name) => ({ name, priority: 0, weight: 1, maxConcurrent: 99, upstream })))

@@ -100,6 +100,7 @@ export class PoolStage {
       changed: (upstream, _model, state) => this.seen.changed.push(`${upstream} ${state}`),
       otherModel: (...told) => this.seen.otherModels.push(told.join(' ')),
       countDiffers: (upstream, { counter }) => this.seen.countDiffers.push(`${upstream} ${counter}`),
+      betasRefused: () => undefined,
     },
   })
   readonly callLog: CallLog = {

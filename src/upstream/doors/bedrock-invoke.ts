@@ -5,6 +5,7 @@ import type { AwsProof } from '../../core/door.ts'
 import type { Access } from '../native-request.ts'
 import type { UpstreamRequest } from '../upstream.ts'
 import { awsProof } from './aws/proof.ts'
+import { binaryFramesDecoder } from './binary-frames.ts'
 import type { Door } from './door.ts'
 import { nativeDoor } from './native.ts'
 import { pathSegment } from './path-segment.ts'
@@ -32,9 +33,15 @@ export function bedrockInvokeDoor({ proof, apiVersion }: Settings, edits: EditLi
       return asked.path === COUNT_PATH ? { ...request, body: countBody(request.body) } : request
     },
     target: targetOf,
-    reading: ({ path }, contentType) => (path === COUNT_PATH && contentType.includes('json') ? tokenCount('inputTokens') : undefined),
+    reading({ path }, contentType, { onCountDiffers = NO_NOTE }) {
+      if (path === COUNT_PATH) return contentType.includes('json') ? tokenCount('inputTokens') : undefined
+      return contentType.startsWith(FRAMES) ? { isEventStream: true, decoder: binaryFramesDecoder(onCountDiffers) } : undefined
+    },
   }
 }
+
+const FRAMES = 'application/vnd.amazon.eventstream'
+const NO_NOTE = (): void => undefined
 
 function targetOf({ path, model, isStream }: UpstreamRequest): string {
   const id = model.upstreamModel

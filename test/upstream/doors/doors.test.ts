@@ -11,6 +11,7 @@ import { nativeDoor } from '../../../src/upstream/doors/native.ts'
 import { fetchUpstream } from '../../../src/upstream/fetch-upstream.ts'
 import { socketUpstream } from '../../../src/upstream/socket-upstream.ts'
 import type { Upstream } from '../../../src/upstream/upstream.ts'
+import { chunkFrame } from '../../support/binary-frames.ts'
 import { NO_EDITS, never, request, textOf } from '../call.ts'
 
 type Got = { url: string; headers: Headers; body: string }
@@ -131,5 +132,67 @@ describe.each(Object.keys(TRANSPORTS))('over %s', (transport) => {
     text = 'a!'
     expect(await textOf(upstream.call(request(), never()))).toBe('broken')
     expect(await textOf(upstreamAt(server.url, nativeDoor({ apiKey: undefined })).call(request(), never()))).toBe('fault: content-type')
+  })
+
+  test('InvokeModel streams come out as the native stream, and a second count that differs is told once, not to the client', async () => {
+    const start = { type: 'message_start', message: { usage: { input_tokens: 3, output_tokens: 1 } } }
+    const stop = { type: 'message_stop', 'amazon-bedrock-invocationMetrics': { inputTokenCount: 4, outputTokenCount: 1 } }
+    const frames = [start, stop].map((event) => chunkFrame(JSON.stringify(event)))
+    using server = serving(() => new Response(Buffer.concat(frames), { headers: { 'content-type': 'application/vnd.amazon.eventstream' } }))
+    const told: unknown[] = []
+    const door = doorOf({ kind: 'bedrock-invoke', proof: { by: 'key' }, apiVersion: undefined }, NO_EDITS, { apiKey: 'k', auth: 'bearer' })
+    const upstream = upstreamAt(server.url, door)
+    const reply = await upstream.call(request({ body: Buffer.from('{"model":"m","stream":true}'), isStream: true }), never(), {
+      onCountDiffers: (difference) => told.push(difference),
+    })
+    expect(reply).toMatchObject({ kind: 'reply', isEventStream: true })
+    expect(await textOf(reply)).toBe(
+      `event: message_start\ndata: ${JSON.stringify(start)}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n`,
+    )
+    expect(told).toEqual([{ counter: 'input', ours: 3, theirs: 4 }])
+    expect(server.got).toMatchObject([
+      { url: `/model/${request().model.upstreamModel}/invoke-with-response-stream`, body: '{"anthropic_version":"bedrock-2023-05-31"}' },
+    ])
+  })
+
+  test('tokens are counted by InvokeModel’s own call, without the region of the model', async () => {
+    using server = serving(() => Response.json({ inputTokens: 7 }))
+    const door = doorOf({ kind: 'bedrock-invoke', proof: { by: 'key' }, apiVersion: 'v1' }, NO_EDITS, { apiKey: undefined })
+    const model = { ...request().model, upstreamModel: 'us.anthropic.claude-x-v1:0' }
+    const asked = request({ path: '/v1/messages/count_tokens', model, body: Buffer.from('{"model":"m","messages":[]}') })
+    expect(await textOf(upstreamAt(server.url, door).call(asked, never()))).toBe('{"input_tokens":7}')
+    const [got = expect.unreachable()] = server.got
+    expect(got.url).toBe('/model/anthropic.claude-x-v1:0/count-tokens')
+    const inner = JSON.parse(Buffer.from(JSON.parse(got.body).input.invokeModel.body, 'base64').toString())
+    expect(inner).toEqual({ max_tokens: 1, anthropic_version: 'v1', messages: [] })
+  })
+
+  test('betas and fields that a door refuses are left out, by its list and by the operator’s', async () => {
+    using server = serving()
+    const own = { dropBetas: ['mine-*'], renameBetas: { 'a-1': 'b-1' }, dropFields: ['tools[].defer_loading'], hasDefaults: true }
+    const body =
+      '{"model":"m","output_format":{},"tools":[{"name":"t","defer_loading":true,"cache_control":{"scope":"x","type":"ephemeral"}}]}'
+    const asked = request({ body: Buffer.from(body), betas: 'a-1,mine-2,memory-2025-08-18,kept' })
+    const settings = { kind: 'bedrock-invoke', proof: { by: 'key' }, apiVersion: 'v' } as const
+    for (const edits of [own, { ...own, hasDefaults: false }])
+      await textOf(upstreamAt(server.url, doorOf(settings, edits, { apiKey: 'k' })).call(asked, never()))
+    await textOf(upstreamAt(server.url, doorOf({ kind: 'native' }, own, { apiKey: 'k' })).call(asked, never()))
+    const [all, ownOnly, native] = server.got.map((got) => ({ betas: got.headers.get('anthropic-beta'), body: JSON.parse(got.body) }))
+    const tool = { name: 't', cache_control: { type: 'ephemeral' } }
+    expect(all).toEqual({ betas: 'b-1,kept', body: { anthropic_version: 'v', anthropic_beta: ['b-1', 'kept'], tools: [tool] } })
+    expect(ownOnly?.betas).toBe('b-1,memory-2025-08-18,kept')
+    expect(ownOnly?.body).toMatchObject({ output_format: {}, tools: [{ name: 't', cache_control: { scope: 'x' } }] })
+    expect(native?.body.model).toBe('m')
+    expect(native?.body.tools).toEqual([{ name: 't', cache_control: { scope: 'x', type: 'ephemeral' } }])
+  })
+
+  test('a 400 that names a beta says which; one that names none says all that were sent', async () => {
+    let message = 'unknown beta: two-1'
+    using server = serving(() => Response.json({ type: 'error', error: { type: 'invalid_request_error', message } }, { status: 400 }))
+    const told: (readonly string[])[] = []
+    const upstream = upstreamAt(server.url, doorOf({ kind: 'native' }, NO_EDITS, { apiKey: undefined }))
+    for (message of ['unknown beta: two-1', 'invalid beta flag', 'max_tokens: too large'])
+      await upstream.call(request({ betas: 'one-1,two-1' }), never(), { onBetasRefused: (betas) => void told.push(betas) })
+    expect(told).toEqual([['two-1'], ['one-1', 'two-1']])
   })
 })
