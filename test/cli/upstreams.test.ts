@@ -23,7 +23,15 @@ beforeEach(async () => {
   if ('problem' in opened) throw new Error(opened.message)
   ledger = opened.ledger
   const nothing = (): void => undefined
-  const events = { called: nothing, retried: nothing, placed: nothing, changed: nothing, otherModel: nothing, countDiffers: nothing, betasRefused: nothing }
+  const events = {
+    called: nothing,
+    retried: nothing,
+    placed: nothing,
+    changed: nothing,
+    otherModel: nothing,
+    countDiffers: nothing,
+    betasRefused: nothing,
+  }
   pool = new UpstreamPool({ wheel: new TimerWheel(), now: () => NOW, monotonicMs: () => 0, random: () => 0.5, events })
   const upstream = { call: () => Promise.reject(new Error('nobody is asked')) }
   pool.configure(['north', 'south'].map((name, priority) => ({ name, priority, weight: 2, maxConcurrent: 9, upstream })))
