@@ -6,7 +6,8 @@
 import type { Config, UpstreamConfig } from '../config/config.ts'
 import { utf8Bytes } from '../core/bytes/byte-string.ts'
 import type { Model } from '../core/catalog.ts'
-import { isObject } from '../core/json.ts'
+import { nativeUsage } from '../core/formats/chat/reverse/usage.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
 import { type Picos, picos, toUsdText, ZERO } from '../core/money.ts'
 import { errorOfBody } from '../core/native/error.ts'
 import { isSameModel } from '../core/native/model-echo.ts'
@@ -63,7 +64,8 @@ async function findingsOf(upstream: UpstreamConfig, models: readonly Served[], m
   const findings: Finding[] = []
   for (const served of models) {
     const { id } = served
-    const learnt = (await countsWith(upstream, served)) ?? (mayGenerate ? await answersWith(upstream, served) : undefined)
+    const asked = upstream.door.kind === 'openai' ? knowsChat(upstream, served) : countsWith(upstream, served)
+    const learnt = (await asked) ?? (mayGenerate ? await answersWith(upstream, served) : undefined)
     if (typeof learnt === 'string') return [...findings, { check, status: 'problem', detail: learnt }]
     findings.push({ check, status: 'ok', detail: `${id}: knows the model`, ...learnt })
   }
@@ -104,15 +106,31 @@ async function withoutCount(upstream: UpstreamConfig, served: Served): Promise<L
   return refused(answer, id)
 }
 
+/** Servers of chat count nothing, and refuse an empty request by its form as well. */
+async function knowsChat(upstream: UpstreamConfig, served: Served): Promise<Learnt> {
+  const { id } = served
+  const answer = await post(upstream, served, CHAT_ROUTE, JSON.stringify({ model: id }), COUNT_TIMEOUT_MS)
+  if (typeof answer === 'string') return answer
+  if (answer.status === 400 || answer.status === 422) return undefined
+  if (answer.status === 404 && !isAboutModel(answer, id))
+    return `404 for ${upstream.baseUrl}${CHAT_ROUTE}: base_url is what stands before it, its /v1 included`
+  return answer.status === 200 ? undefined : refused(answer, id)
+}
+
+const CHAT_ROUTE = '/chat/completions'
+
 async function answersWith(upstream: UpstreamConfig, served: Served): Promise<Learnt> {
   const { id } = served
-  const answer = await post(upstream, served, '/v1/messages', answerBody(id), ANSWER_TIMEOUT_MS)
+  const { door } = upstream
+  const isChat = door.kind === 'openai'
+  const [route, cap] = isChat ? ([CHAT_ROUTE, door.dialect.maxTokensField] as const) : (['/v1/messages', 'max_tokens'] as const)
+  const answer = await post(upstream, served, route, answerBody(id, cap), ANSWER_TIMEOUT_MS)
   if (typeof answer === 'string') return answer
   if (answer.status !== 200) return refused(answer, id)
   const { usage, model: named } = isObject(answer.json) ? answer.json : {}
   if (upstream.echo !== 'any' && !isSameModel(id, named)) return otherModel(upstream, id, named)
-  if (!isObject(usage)) return problem(id, 'answers 200, but not in the native format')
-  const { input_tokens: input, output_tokens: output } = usage
+  if (!isObject(usage) && !isChat) return problem(id, 'answers 200, but not in the native format')
+  const { input_tokens: input, output_tokens: output }: JsonObject = (isChat ? nativeUsage(usage) : Object(usage)) ?? {}
   return typeof input === 'number' && typeof output === 'number' && input + output > 1
     ? { status: 'ok', detail: `${id}: answers (${input} tokens in, ${output} out)` }
     : { status: 'warning', detail: `${id}: answers, but reports no usage that can be true: it is estimated` }
@@ -124,7 +142,8 @@ const otherModel = ({ echo }: UpstreamConfig, id: string, named: unknown): Learn
     : { status: 'warning', detail: `${id}: answers with model ${JSON.stringify(named)}: where that is the same, set echo = "any"` }
 
 const countBody = (model: string): string => JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }] })
-const answerBody = (model: string): string => JSON.stringify({ model, max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] })
+const answerBody = (model: string, cap = 'max_tokens'): string =>
+  JSON.stringify({ model, [cap]: 1, messages: [{ role: 'user', content: 'Hi' }] })
 
 type UpstreamReply = Readonly<{ status: number; json: unknown; error: string }>
 
@@ -143,7 +162,7 @@ async function post(
     model: { ...model, upstreamModel: id },
     body: utf8Bytes(body),
     isStream: false,
-    version: NATIVE_VERSION,
+    version: path === CHAT_ROUTE ? '' : NATIVE_VERSION,
     betas: '',
   }
   const sent = await requestOf({ ...upstream, door: doorOfUpstream(upstream) }, asked, new CallStop())

@@ -37,6 +37,8 @@ async function probeUpstream(
   if ('problems' in config) return wrongUse(`the configuration has mistakes: ${config.problems.map(textOfProblem).join('; ')}`)
   const upstream = config.upstreams.find((one) => one.name === name)
   if (upstream === undefined) return wrongUse(`no upstream is named ${name}`)
+  if (upstream.door.kind === 'openai')
+    return wrongUse(`${name} speaks chat, and a probe asks in the native format; tollgate doctor --calls asks it for a token`)
   const served = servedBy(name, config)
   const asked = wanted === undefined ? served[0] : served.find(({ model }) => model.id === wanted)
   if (asked === undefined) return wrongUse(wanted === undefined ? `${name} serves no model` : `${name} does not serve ${wanted}`)

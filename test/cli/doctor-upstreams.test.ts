@@ -157,3 +157,24 @@ test('settings that the upstream contradicts are named', async () => {
   expect(await found(own.url, 'echo = "fail"', '--calls')).toEqual([['problem', expect.stringContaining('each answer fails')]])
   expect(await found(own.url, 'echo = "any"', '--calls')).toEqual([['ok', expect.stringContaining('answers (8 tokens in')]])
 })
+
+test('a server that speaks chat is asked in chat: whether it has the path and the key, and with --calls for one token', async () => {
+  const desk = ({ path, headers, body }: Call): Response => {
+    if (path !== '/v1/chat/completions') return Response.json({ error: { message: 'File Not Found' } }, { status: 404 })
+    if (headers.get('authorization') !== 'Bearer right') return Response.json({ error: { message: 'no' } }, { status: 401 })
+    if (body.messages === undefined) return Response.json({ error: { message: "'messages' is required" } }, { status: 400 })
+    return Response.json({ model: 'm', choices: [], usage: { prompt_tokens: 8, completion_tokens: body.max_tokens } })
+  }
+  const { url, calls } = serve(desk)
+  const kind = 'kind = "openai"\n'
+  const right = upstream('desk', `${url}/v1`, `${kind}api_key_env = "RIGHT"`) + model('m', ['desk'])
+  expect(await examine(right)).toMatchObject({ found: [['ok', 'm: knows the model']] })
+  expect(await examine(right, '--calls')).toMatchObject({ found: [['ok', 'm: answers (8 tokens in, 1 out)']] })
+  expect(calls.some(({ headers }) => headers.has('anthropic-version') || headers.has('x-api-key'))).toBe(false)
+  const wrong = upstream('desk', `${url}/v1`, `${kind}api_key_env = "WRONG"`) + model('m', ['desk'])
+  expect((await examine(wrong)).found).toEqual([['problem', 'm: refuses the key (401: no)']])
+  const astray = upstream('desk', url, `${kind}api_key_env = "RIGHT"`) + model('m', ['desk'])
+  expect((await examine(astray)).found).toEqual([
+    ['problem', `404 for ${url}/chat/completions: base_url is what stands before it, its /v1 included`],
+  ])
+})

@@ -113,3 +113,9 @@ test('an upstream or a model that is not there is wrong use', async () => {
   const other = await place.run('upstreams', 'probe', 'north', '--model', 'sonnet', '--yes')
   expect(other).toMatchObject({ code: 2, err: 'tollgate: north does not serve sonnet\n' })
 })
+
+test('a server that speaks chat is not asked in the native format', async () => {
+  configure('http://127.0.0.1:1/v1"\nkind = "openai')
+  const { code, err } = await place.run('upstreams', 'probe', 'north', '--yes')
+  expect([code, err]).toEqual([2, expect.stringContaining('tollgate doctor --calls')])
+})
