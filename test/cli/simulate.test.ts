@@ -44,6 +44,25 @@ test('under a name and a key it shows the one and asks for the other; its faults
   expect(await ended).toBe(0)
 })
 
+test('behind the door of a cloud it takes that door’s calls alone, and checks signatures; another kind or half a key is wrong use', async () => {
+  const { promise: line, resolve } = Promise.withResolvers<string>()
+  const ended = runCli(
+    ['simulate', '--port', '0', '--kind', 'bedrock-invoke', '--aws-key', 'AKID:secret'],
+    place.environment(resolve, resolve),
+  )
+  const [, url] = /listening on (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(await line) ?? []
+  const refused = await fetch(`${url}/model/m/invoke`, { method: 'POST', body: '{}' })
+  expect([refused.status, refused.headers.get('x-amzn-errortype')]).toEqual([403, expect.stringMatching(/^AccessDeniedException/)])
+  expect(await refused.json()).toEqual({ message: 'The request has no signature' })
+  process.emit('SIGTERM')
+  expect(await ended).toBe(0)
+  for (const [option, value] of [
+    ['--kind', 'openrouter'],
+    ['--aws-key', 'AKID'],
+  ] as const)
+    expect(await place.run('simulate', '--port', '0', option, value)).toMatchObject({ code: 2, err: expect.stringContaining(option) })
+})
+
 test('a name that could not stand in an id is wrong use', async () => {
   expect(await place.run('simulate', '--port', '0', '--name', 'a b')).toMatchObject({ code: 2, err: expect.stringContaining('--name') })
 })

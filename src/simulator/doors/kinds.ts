@@ -1,0 +1,18 @@
+/** The doors behind which the simulator can stand. Rules: faults.md "Simulator". */
+
+import type { Kind } from '../../core/door.ts'
+
+/** `openai` is no door of the native format. */
+export const SIMULATED_KINDS = [
+  'native',
+  'claude-aws',
+  'bedrock',
+  'bedrock-invoke',
+  'vertex',
+  'claude-google',
+  'foundry',
+] as const satisfies Kind[]
+export type SimulatedKind = (typeof SIMULATED_KINDS)[number]
+
+/** A key of AWS with which requests are to be signed. */
+export type AwsKey = Readonly<{ id: string; secret: string }>
