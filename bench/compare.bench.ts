@@ -26,7 +26,7 @@ import { median } from './statistics.ts'
 const FLUSHES = 300
 const STARTS = 5
 const BESIDE_ROUNDS = 3
-const DEBIT_ROUNDS = 5
+const DEBIT_ROUNDS = 12
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

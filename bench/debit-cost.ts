@@ -8,7 +8,10 @@ import { TOLLGATE } from './readings.ts'
 const DEBITS = 8_192
 const GROUP = 16
 
-/** Into `debit.cpu`, the same with the table of pages behind it, and `debit.rate`: a figure a round, after two rounds for warming up. */
+/**
+ * Into `debit.cpu`, the same with what is due behind it (the table of pages, the log into the file), and `debit.rate`: a figure a round, after two rounds for warming up.
+ * The median of the rounds counts: in a file that grows the best one is that in which the least was due.
+ */
 export function measureDebits(folder: string, rounds: number, readings: Readings): void {
   const machine = new DebitMachine(join(folder, 'debits.db'))
   machine.addKeys(1)
@@ -18,6 +21,7 @@ export function measureDebits(folder: string, rounds: number, readings: Readings
     machine.write(debits, GROUP)
     const [written, tookMs] = [process.cpuUsage(before), performance.now() - from]
     machine.tidy(DEBITS)
+    machine.moveLog()
     const tidied = process.cpuUsage(before)
     if (round < 0) continue
     readings.add('debit.cpu', TOLLGATE, (written.user + written.system) / DEBITS)

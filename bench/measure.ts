@@ -1,5 +1,7 @@
 /** Contestants that take turns in one process, so that a noisy machine hits all of them alike. Figures of two runs do not compare; their ratios do. */
 
+import { median } from './statistics.ts'
+
 export type Contestant = Readonly<{ name: string; run: () => number | Promise<number> }>
 
 /** Nanoseconds that have passed, or that this process has computed on all its threads. */
@@ -11,24 +13,34 @@ const CLOCKS = {
   },
 }
 
+type Clock = keyof typeof CLOCKS
+
 /** Best time a unit of each contestant, in nanoseconds: noise only ever adds time. `run` gives how many units it did. */
-export async function bestOf(
+export const bestOf = (contestants: readonly Contestant[], rounds: number, clock: Clock = 'wall') =>
+  figuresOf(contestants, rounds, clock, (all) => Math.min(...all))
+
+/** The same where rounds differ by what they do: of a file that grows, the best round is the one in which nothing was due. */
+export const medianOf = (contestants: readonly Contestant[], rounds: number, clock: Clock = 'wall') =>
+  figuresOf(contestants, rounds, clock, median)
+
+async function figuresOf(
   contestants: readonly Contestant[],
   rounds: number,
-  clock: keyof typeof CLOCKS = 'wall',
+  clock: Clock,
+  figureOf: (all: readonly number[]) => number,
 ): Promise<ReadonlyMap<string, number>> {
   const now = CLOCKS[clock]
-  const best = new Map<string, number>()
+  const all = new Map<string, number[]>()
   for (let round = -2; round < rounds; round++) {
     for (const { name, run } of contestants) {
       const start = now()
       const units = await run()
       const ns = (now() - start) / units
       if (!(units > 0)) throw new Error(`${name} did nothing`)
-      if (round >= 0) best.set(name, Math.min(ns, best.get(name) ?? ns))
+      if (round >= 0) all.set(name, [...(all.get(name) ?? []), ns])
     }
   }
-  return best
+  return new Map([...all].map(([name, figures]) => [name, figureOf(figures)]))
 }
 
 /** One line a contestant: its time a unit, and how it compares with the reference. */

@@ -27,36 +27,52 @@ const least = (value: number, of: Goal['of'] = 'one'): Goal => ({ sense: 'least'
 export const rowsWith = (receipts: number): readonly Row[] => [
   {
     name: 'chat in one piece, 64 connections',
-    figures: [{ metric: 'chat.rate', unit: '/s', as: 'ratio', goals: [least(0.45, 'R'), least(20, 'P')] }],
+    figures: [{ metric: 'chat.rate', unit: '/s', as: 'ratio', goals: [least(0.33, 'R'), least(20, 'P')] }],
   },
   {
     name: 'CPU a request, all threads',
     figures: [
-      { metric: 'chat.cpu', unit: 'µs', as: 'ratio', goals: [most(2.5, 'R')] },
-      { metric: 'chat.cpu.main', unit: 'µs', as: 'itself', label: 'main', goals: [most(65)] },
-      { metric: 'chat.cpu.ledger', unit: 'µs', as: 'itself', label: 'ledger', goals: [most(15)] },
+      { metric: 'chat.cpu', unit: 'µs', as: 'ratio', goals: [most(3.2, 'R')] },
+      { metric: 'chat.cpu.main', unit: 'µs', as: 'itself', label: 'main' },
+      { metric: 'chat.cpu.ledger', unit: 'µs', as: 'itself', label: 'ledger' },
     ],
   },
   {
     name: 'one connection, added p50 · p99',
     figures: [
-      { metric: 'one.p50', unit: 'µs', as: 'added', goals: [most(1, 'flush', 120)] },
+      { metric: 'one.p50', unit: 'µs', as: 'added', goals: [most(1, 'flush', 200)] },
       { metric: 'one.p99', unit: 'µs', as: 'added', goals: [most(5, 'flush')] },
     ],
   },
   { name: 'one flush of this disk (fdatasync)', figures: [{ metric: 'flush', unit: 'µs', as: 'itself' }] },
   {
-    name: 'CPU an event, 1,000 streams, 1 a write',
-    figures: [{ metric: 'streams.cpu', unit: 'µs', as: 'ratio', goals: [most(1.4, 'R')] }],
-  },
-  {
-    name: 'CPU an event, 300 streams · 8 a write',
+    name: 'CPU an event, 1,000 streams, 1 a write · lag p99',
     figures: [
-      { metric: 'streams300.cpu', unit: 'µs', as: 'ratio', goals: [most(1.7, 'R')] },
-      { metric: 'writes8.cpu', unit: 'µs', as: 'ratio', goals: [most(1.5, 'R')] },
+      { metric: 'streams.cpu', unit: 'µs', as: 'ratio', goals: [most(1.3, 'R')] },
+      { metric: 'streams.lag', unit: 'µs', as: 'ratio', goals: [most(2, 'R')] },
     ],
   },
-  { name: 'burst, 8 a write, events', figures: [{ metric: 'burst.rate', unit: '/s', as: 'ratio', goals: [least(0.6, 'R')] }] },
+  {
+    name: 'CPU an event of 300 open streams · 8 a write',
+    figures: [
+      { metric: 'streams300.cpu', unit: 'µs', as: 'ratio' },
+      { metric: 'writes8.cpu', unit: 'µs', as: 'ratio' },
+    ],
+  },
+  {
+    name: 'the same of streams of 64 events, begun and settled',
+    figures: [
+      { metric: 'streams64.cpu', unit: 'µs', as: 'ratio', goals: [most(1.6, 'R')] },
+      { metric: 'writes64.cpu', unit: 'µs', as: 'ratio', goals: [most(1.6, 'R')] },
+    ],
+  },
+  {
+    name: 'burst, 200 events a stream, 8 a write · CPU an event',
+    figures: [
+      { metric: 'burst.rate', unit: '/s', as: 'ratio', goals: [least(0.6, 'R')] },
+      { metric: 'burst.cpu', unit: 'µs', as: 'ratio' },
+    ],
+  },
   {
     name: 'first event, 100 streams, added p50 · p99',
     figures: [
@@ -79,7 +95,7 @@ export const rowsWith = (receipts: number): readonly Row[] => [
     ],
   },
   {
-    name: 'a debit in groups of 16, the ledger alone · CPU · with its page table',
+    name: 'a debit in groups of 16, the ledger alone, sustained · CPU · with its page table and the log moved',
     figures: [
       { metric: 'debit.rate', unit: '/s', as: 'itself', goals: [least(40_000)] },
       { metric: 'debit.cpu', unit: 'µs', as: 'itself' },
@@ -90,7 +106,7 @@ export const rowsWith = (receipts: number): readonly Row[] => [
     name: `start to first answer · with ${receipts.toLocaleString('en-US')} receipts`,
     figures: [
       { metric: 'start.empty', unit: 'ms', as: 'itself', goals: [most(90)] },
-      { metric: 'start.full', unit: 'ms', as: 'itself', goals: [most(110)] },
+      { metric: 'start.full', unit: 'ms', as: 'itself', goals: [most(100)] },
     ],
   },
   {
