@@ -22,7 +22,7 @@ let behind: TestGateway
 let gateway: TestGateway
 let secret: string
 let proxy: ReturnType<typeof Bun.spawn> | undefined
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-litellm-'))
+let folder: string
 
 const settings = (key: string): string =>
   [
@@ -51,6 +51,7 @@ const isUp = async (url: string): Promise<boolean> => {
 
 describe.skipIf(PROGRAM === undefined)('LiteLLM as an upstream', () => {
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-litellm-'))
     behind = await startTestGateway()
     const config = join(folder, 'litellm.yaml')
     writeFileSync(config, settings(await behind.createKey({ balanceUsd: '10' })))
