@@ -7,6 +7,7 @@ import { readDebits } from '../../src/ledger/debit-records.ts'
 import type { Answer, Committed, FromThread, OpenProblem, ToThread } from '../../src/ledger/task.ts'
 import { CommitLoop } from '../../src/ledger/writing/commit-loop.ts'
 import { takeOver } from '../../src/ledger/writing/recovery.ts'
+import { RelayDesk } from '../../src/ledger/writing/relay-desk.ts'
 import { Spill } from '../../src/ledger/writing/spill.ts'
 import type { GroundStore, Opening, Storage } from './ground.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -20,6 +21,7 @@ export class SimulatedThread {
   readonly #fromThread: FromThread[] = []
   #opened: GroundStore | undefined
   #loop: CommitLoop | undefined
+  #desk: RelayDesk | undefined
   #spill: Spill | undefined
   readonly #time: VirtualTime
   readonly #storage: () => Storage
@@ -81,6 +83,7 @@ export class SimulatedThread {
     this.#time.forget(this)
     this.#toThread.length = 0
     this.#loop = undefined
+    this.#desk = undefined
     // Its end closes the handle of the spill too, with nothing written.
     this.#spill?.close()
     this.#spill = undefined
@@ -114,11 +117,14 @@ export class SimulatedThread {
       case 'open':
         this.#open(message)
         break
-      case 'tasks': {
-        const debits = readDebits(message.debits).map(({ number, debit }) => ({ number, task: { kind: 'settle', debit } }) as const)
-        this.#loop?.add([...message.tasks, ...debits], message.prices)
+      case 'tasks':
+        this.#desk?.add(message.from, message, readDebits(message.debits))
         break
-      }
+      case 'relayJoins':
+      case 'relayGoes':
+      case 'relaysKnown':
+        this.#desk?.obey(message)
+        break
       case 'close':
         this.#loop?.close()
         this.#loop = undefined
@@ -140,7 +146,7 @@ export class SimulatedThread {
   }
 
   #open(opening: Opening): void {
-    const { now, retryMs, spillBytes } = opening
+    const { now, retryMs, spillBytes, keepsInFlight = false } = opening
     const opened = this.#openStore(opening)
     if ('problem' in opened) {
       this.#say({ kind: 'problem', problem: opened })
@@ -151,7 +157,8 @@ export class SimulatedThread {
     if ('problem' in spill) throw new Error(spill.message)
     const keep = spill.keep.bind(spill)
     spill.keep = (tasks) => this.#storage().spill === 'works' && keep(tasks)
-    const left = takeOver([spill], ledger, now)
+    if (keepsInFlight) ledger.relays?.setGranting(false)
+    const left = takeOver([spill], keepsInFlight ? { recover: () => 0 } : ledger, now)
     if ('kind' in left) {
       spill.close()
       opened.die()
@@ -163,6 +170,7 @@ export class SimulatedThread {
     this.#opened = opened
     opened.noteFlush('opened')
     this.#loop = new CommitLoop(ledger, spill, (message) => this.#tell(message), retryMs)
+    this.#desk = new RelayDesk({ store: ledger, loop: this.#loop, say: (message) => this.#say(message), now: () => this.#time.now() })
     this.#say({ kind: 'opened', recovered: left.recovered, wasLeftOpen: false, replayed: left.replayed })
   }
 

@@ -9,6 +9,8 @@ export type GroupCommitOptions = Pick<ThreadOptions, 'now' | 'onFault'> &
     enter: Enter
     /** What that finds, in the operator's words; default: a thread. */
     writes?: string
+    /** How many of those may end with a task before it is given up; default: three. */
+    sendsMax?: number
     /** Other processes spend of the same balances. */
     isShared: boolean
     /** Of a node: as which it admits at first. */

@@ -17,7 +17,12 @@ const SENDS_MAX = 3
 
 export class PendingTasks {
   readonly #pending = new Map<number, Pending>()
+  readonly #sendsMax: number
   #lastNumber = 0
+
+  constructor(sendsMax = SENDS_MAX) {
+    this.#sendsMax = sendsMax
+  }
 
   add(pending: Pending): number {
     const number = ++this.#lastNumber
@@ -48,7 +53,7 @@ export class PendingTasks {
 
   /** Tasks that too many threads died with. */
   takeWorn(): readonly Pending[] {
-    const worn = [...this.#pending].filter(([, { sends }]) => sends >= SENDS_MAX)
+    const worn = [...this.#pending].filter(([, { sends }]) => sends >= this.#sendsMax)
     for (const [number] of worn) this.#pending.delete(number)
     return worn.map(([, pending]) => pending)
   }

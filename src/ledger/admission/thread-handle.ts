@@ -46,8 +46,8 @@ export type RelayMessage = Extract<FromThread, { kind: 'relayJoined' | 'relayGon
 /** Begins what writes, or finds it: a thread of this process, or a process elsewhere. */
 export type Enter = (listener: ThreadListener) => ThreadHandle
 
-/** `writes`: what `enter` finds, in the operator's words; default: the ledger thread. */
-export type WriterOptions = Pick<ThreadOptions, 'onFault'> & Readonly<{ enter: Enter; writes?: string }>
+/** `writes`: what `enter` finds, in the operator's words; default: the ledger thread. `sendsMax`: how many of these may die with a task before it is given up. */
+export type WriterOptions = Pick<ThreadOptions, 'onFault'> & Readonly<{ enter: Enter; writes?: string; sendsMax?: number }>
 
 export function enterThread(options: ThreadOptions, listener: ThreadListener): ThreadHandle {
   const { bootId, retryMs, spillBytes, now, startThread, onFault, onMigration, onStep, keepsInFlight = () => false } = options

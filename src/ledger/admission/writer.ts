@@ -43,9 +43,8 @@ const RESTART_PAUSE_MS = 500
 
 export class Writer {
   readonly #options: WriterOptions
-  readonly #writes: string
   readonly #listener: WriterListener
-  readonly #pending = new PendingTasks()
+  readonly #pending: PendingTasks
   #outbox: NumberedTask[] = []
   #pricesTold = 0
   #thread: ThreadHandle | undefined
@@ -61,7 +60,7 @@ export class Writer {
 
   constructor(options: WriterOptions, listener: WriterListener) {
     this.#options = options
-    this.#writes = options.writes ?? 'ledger thread'
+    this.#pending = new PendingTasks(options.sendsMax)
     this.#listener = listener
   }
 
@@ -220,9 +219,9 @@ export class Writer {
       this.#closing.resolve()
       return
     }
-    const { onFault } = this.#options
-    onFault({ problem: `${this.#writes}: it ended; starting another` })
-    this.#restarting = this.#restart().catch((bug: unknown) => onFault({ problem: `${this.#writes}: its restart failed by a bug`, bug }))
+    const { onFault, writes = 'ledger thread' } = this.#options
+    onFault({ problem: `${writes}: it ended; starting another` })
+    this.#restarting = this.#restart().catch((bug: unknown) => onFault({ problem: `${writes}: its restart failed by a bug`, bug }))
   }
 
   /** Tasks asked meanwhile wait for the new thread; when that cannot open the file, they are answered `unavailable` and the next attempt follows. */
@@ -238,7 +237,7 @@ export class Writer {
     }
     this.#isWritable = false
     this.#refuseAll()
-    this.#options.onFault({ problem: `${this.#writes}: ${opened.message}` })
+    this.#options.onFault({ problem: `${this.#options.writes ?? 'ledger thread'}: ${opened.message}` })
     if (this.#closing !== undefined) return
     await Bun.sleep(RESTART_PAUSE_MS)
     if (this.#closing === undefined) await this.#restart()

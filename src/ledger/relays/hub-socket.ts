@@ -24,18 +24,13 @@ type Hearing = Readonly<{
 
 type Data = { connection: RelayConnection | undefined }
 
-export class HubSocket {
-  readonly #path: string
-  readonly #server: { stop(closes: boolean): void }
-
-  constructor(path: string, hearing: Hearing) {
-    this.#path = path
-    this.#server = asOwnSocket(path, (first) => listenAt(first, hearing))
-  }
-
-  close(): void {
-    this.#server.stop(true)
-    rmSync(this.#path, { force: true })
+export function listenForRelays(path: string, hearing: Hearing): Readonly<{ close(): void }> {
+  const server = asOwnSocket(path, (first) => listenAt(first, hearing))
+  return {
+    close() {
+      server.stop(true)
+      rmSync(path, { force: true })
+    },
   }
 }
 

@@ -5,7 +5,7 @@
 import type { Enter, RelayMessage, ThreadHandle, ThreadListener } from '../admission/thread-handle.ts'
 import type { Relays } from '../open-options.ts'
 import type { Committed, LedgerFault } from '../task.ts'
-import { type Connection, HubSocket } from './hub-socket.ts'
+import { type Connection, listenForRelays } from './hub-socket.ts'
 import { LivingRelays, type Relay } from './living-relays.ts'
 import { type FromHub, type Hello, PROTOCOL, type ToHub } from './messages.ts'
 import type { SharedState } from './shared-state.ts'
@@ -20,11 +20,14 @@ export type HubOptions = Readonly<{
   onFault: (fault: LedgerFault) => void
   /** How long a relay that is not heard of keeps what it has. */
   silenceMs?: number
+  /** Default: a socket, and the kernel's word. */
+  listen?: typeof listenForRelays
+  beginningOf?: (pid: number) => string | undefined
 }>
 
 export class RelayHub implements Relays {
   readonly #options: HubOptions
-  readonly #socket: HubSocket
+  readonly #socket: Readonly<{ close(): void }>
   readonly #living: LivingRelays
   #thread: ThreadHandle | undefined
   #isReady = false
@@ -35,13 +38,14 @@ export class RelayHub implements Relays {
 
   constructor(options: HubOptions) {
     this.#options = options
-    const { path, expected = [], silenceMs, onFault } = options
+    const { path, expected = [], silenceMs, onFault, listen = listenForRelays, beginningOf } = options
     this.#living = new LivingRelays(expected, {
       silenceMs,
+      beginningOf,
       onGone: (relay, why) => this.#onGone(relay, why),
       onLooked: () => this.#onLooked(),
     })
-    this.#socket = new HubSocket(path, {
+    this.#socket = listen(path, {
       hear: (connection, message) => this.#hear(connection, message),
       onClosed: (connection) => {
         const relay = this.#relayOf(connection)

@@ -6,7 +6,7 @@
 import type { Enter, ThreadHandle, ThreadListener } from '../admission/thread-handle.ts'
 import type { NodeMessage } from '../nodes.ts'
 import type { LedgerFault, Opened, OpenProblem, RelayRuns, ToThread } from '../task.ts'
-import { LinkSocket } from './link-socket.ts'
+import { connectToHub, type LinkSocket } from './link-socket.ts'
 import { type FromHub, PROTOCOL } from './messages.ts'
 import type { Held, Question, Reply, Word } from './shared-state.ts'
 
@@ -26,6 +26,8 @@ export type LinkOptions = Readonly<{
   onFault: (fault: LedgerFault) => void
   /** How long the first try may take; undefined: as long as it takes. */
   firstMs?: number
+  /** Default: over a socket. */
+  connect?: typeof connectToHub
 }>
 
 /** Half of what the ledger process waits for. */
@@ -41,6 +43,7 @@ export class RelayLink {
   #readySinceMs = Number.POSITIVE_INFINITY
   #isSound = true
   #isFenced = false
+  #isOver = false
   /** By both clocks, of which one stands still while a machine sleeps: when the last ping was sent that came back. */
   #trusted = { wallMs: Number.NEGATIVE_INFINITY, monotonicMs: Number.NEGATIVE_INFINITY }
   readonly #pings = new Map<number, Readonly<{ wallMs: number; monotonicMs: number }>>()
@@ -96,6 +99,7 @@ export class RelayLink {
   }
 
   close(): void {
+    this.#isOver = true
     clearInterval(this.#pinging)
     this.#socket?.close()
   }
@@ -103,7 +107,7 @@ export class RelayLink {
   async #connect(listener: ThreadListener, entered: { readonly isOver: boolean }): Promise<Opened | OpenProblem> {
     const { path, firstMs = Number.POSITIVE_INFINITY } = this.#options
     const untilMs = this.#boot === undefined ? performance.now() + firstMs : Number.POSITIVE_INFINITY
-    while (!entered.isOver && !this.#isFenced && performance.now() < untilMs) {
+    while (!entered.isOver && !this.#isOver && !this.#isFenced && performance.now() < untilMs) {
       if ((await this.#comeIn(listener)) === 'in') return { recovered: 0, wasLeftOpen: false, replayed: [] }
       await Bun.sleep(RETRY_MS)
     }
@@ -112,10 +116,10 @@ export class RelayLink {
 
   /** One try: until it is welcome, or the connection ends. */
   async #comeIn(listener: ThreadListener): Promise<'in' | 'out'> {
-    const { path, bootId, runs, held, onFault } = this.#options
+    const { path, bootId, runs, held, onFault, connect = connectToHub } = this.#options
     const { promise, resolve } = Promise.withResolvers<'in' | 'out'>()
     let isIn = false
-    const socket = await LinkSocket.open(path, {
+    const socket = await connect(path, {
       hear: (message) => {
         if (message.kind === 'welcome') {
           isIn = true

@@ -5,7 +5,7 @@
 
 import type { Connection } from './hub-socket.ts'
 import type { Hello } from './messages.ts'
-import { beginningOf } from './peer.ts'
+import { beginningOf as beginningInKernel } from './peer.ts'
 
 /** `boot`: undefined until the thread knows it. `beginning`: by which its process is told from a later one of the same number. */
 export type Relay = {
@@ -20,6 +20,7 @@ export type Relay = {
 
 type Watching = Readonly<{
   silenceMs?: number | undefined
+  beginningOf?: ((pid: number) => string | undefined) | undefined
   /** Its process is gone, or it was not heard of for too long. */
   onGone: (relay: Relay, why: 'dead' | 'silent') => void
   /** After each look. */
@@ -37,6 +38,7 @@ const UNSENT_BYTES_MAX = 256 * 1024 * 1024
 export class LivingRelays {
   readonly #watching: Watching
   readonly #silenceMs: number
+  readonly #beginningOf: (pid: number) => string | undefined
   readonly #relays = new Map<string, Relay>()
   readonly #ended = new Set<string>()
   /** Processes that may come again; of those in `#awaited` it is not known yet what they hold. */
@@ -48,6 +50,7 @@ export class LivingRelays {
   constructor(expected: readonly number[], watching: Watching) {
     this.#watching = watching
     this.#silenceMs = watching.silenceMs ?? SILENCE_MS
+    this.#beginningOf = watching.beginningOf ?? beginningInKernel
     this.#mayReturn = new Set(expected)
     for (const pid of expected) this.#await(pid)
     this.#looks = setInterval(() => this.#look(), LOOK_MS)
@@ -82,7 +85,7 @@ export class LivingRelays {
   add(hello: Hello, connection: Connection): Relay {
     const { bootId } = hello
     const { pid } = connection
-    const relay = { bootId, pid, beginning: beginningOf(pid), hello, connection, boot: undefined, heardAtMs: performance.now() }
+    const relay = { bootId, pid, beginning: this.#beginningOf(pid), hello, connection, boot: undefined, heardAtMs: performance.now() }
     this.#relays.set(bootId, relay)
     return relay
   }
@@ -115,13 +118,13 @@ export class LivingRelays {
     for (const relay of this.all()) {
       if (wasAway) relay.heardAtMs = nowMs
       const { connection, pid, beginning, heardAtMs } = relay
-      if (connection === undefined && beginningOf(pid) !== beginning) this.#watching.onGone(relay, 'dead')
+      if (connection === undefined && this.#beginningOf(pid) !== beginning) this.#watching.onGone(relay, 'dead')
       else if (nowMs - heardAtMs > this.#silenceMs || (connection?.unsentBytes ?? 0) > UNSENT_BYTES_MAX)
         this.#watching.onGone(relay, 'silent')
     }
     for (const [pid, { untilMs, beginning }] of this.#awaited) {
       if (wasAway) this.#await(pid)
-      else if (nowMs > untilMs || beginningOf(pid) !== beginning) {
+      else if (nowMs > untilMs || this.#beginningOf(pid) !== beginning) {
         this.#awaited.delete(pid)
         this.#mayReturn.delete(pid)
       }
@@ -130,6 +133,6 @@ export class LivingRelays {
   }
 
   #await(pid: number): void {
-    this.#awaited.set(pid, { untilMs: performance.now() + this.#silenceMs, beginning: beginningOf(pid) })
+    this.#awaited.set(pid, { untilMs: performance.now() + this.#silenceMs, beginning: this.#beginningOf(pid) })
   }
 }

@@ -11,6 +11,8 @@ import { RelaySupervisor } from './relay-supervisor.ts'
 
 /** The ledger process was there when the relay was begun. */
 const FIRST_MS = 10_000
+/** A connection ends for more reasons than a thread, and none of them is the task's. */
+const SENDS_MAX = 100
 
 /** `socket`: of the ledger process. `onFenced`: others may have what this process held, so it must end. */
 export type RelayPlace = Readonly<{ path: string; socket: string; onFenced: (reason: string) => void }>
@@ -42,6 +44,7 @@ export async function openRelay({
     isShared: true,
     enter: link.enter,
     writes: 'ledger process',
+    sendsMax: SENDS_MAX,
     makeSupervisor(_tell, heard) {
       listener = heard
       return new RelaySupervisor(link, patience)

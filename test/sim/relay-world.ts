@@ -1,0 +1,444 @@
+/**
+ * A simulated world of one ledger process with relays: real hub, links, wallets, commit loop and file, with clocks, wires and deaths in the hands of a seed. A relay or the
+ * ledger process dies at any step, and a wire is cut with what is on it. What must hold is looked at after every step. Rules: processes.md "Admission", "Death".
+ */
+
+import type { Database } from 'bun:sqlite'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Picos, picos } from '../../src/core/money.ts'
+import { GroupCommit } from '../../src/ledger/admission/group-commit.ts'
+import { Patience } from '../../src/ledger/admission/patience.ts'
+import type { SupervisorListener } from '../../src/ledger/admission/store-supervisor.ts'
+import { enterThread } from '../../src/ledger/admission/thread-handle.ts'
+import { RelayHub } from '../../src/ledger/relays/hub.ts'
+import type { Connection } from '../../src/ledger/relays/hub-socket.ts'
+import { RelayLink } from '../../src/ledger/relays/link.ts'
+import type { FromHub, ToHub } from '../../src/ledger/relays/messages.ts'
+import { RelaySupervisor } from '../../src/ledger/relays/relay-supervisor.ts'
+import { SharedState } from '../../src/ledger/relays/shared-state.ts'
+import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
+import { createKey, holdRequest, NOW, settlement, usd } from '../support/ledger.ts'
+import { KEEPS_NOTHING } from '../support/relays.ts'
+import { type Random, randomFrom } from '../support/seed.ts'
+import { Finding, must } from './books.ts'
+import { FileGround } from './file-ground.ts'
+import { SimulatedThread } from './thread.ts'
+import { settleTurn, VirtualTime } from './virtual-time.ts'
+
+const RELAYS = 3
+const STEPS = 160
+const KEYS = ['key_1', 'key_2', 'key_3']
+const BALANCES = ['1', '4', '60']
+const HOLD = usd('0.5')
+/** Of a settle, at most what was held: three cents a piece. */
+const PIECE = { tokens: 10_000, cost: usd('0.03') }
+const PIECES_MAX = 16
+
+type Entry = {
+  readonly id: string
+  readonly key: string
+  readonly relay: Relay
+  state: 'asked' | 'held' | 'sent' | 'acknowledged' | 'gone'
+  cost: Picos
+}
+
+/** Both ways between a relay and the ledger process. What is on it is lost when it is cut. */
+class Wire {
+  readonly toHub: ToHub[] = []
+  readonly toRelay: FromHub[] = []
+  isCut = false
+  connection: Connection | undefined
+  hearInHub: (message: ToHub) => void = () => undefined
+  hearInRelay: (message: FromHub) => void = () => undefined
+  /** The ends that have not heard yet that it is cut. */
+  readonly unheard: (() => void)[] = []
+
+  cut(): void {
+    this.isCut = true
+    this.toHub.length = 0
+    this.toRelay.length = 0
+  }
+
+  get isBusy(): boolean {
+    return this.toHub.length > 0 || this.toRelay.length > 0 || (this.isCut && this.unheard.length > 0)
+  }
+
+  deliver(random: Random): void {
+    if (this.isCut) {
+      this.unheard.shift()?.()
+      return
+    }
+    const [first, second] = random() < 0.5 ? [this.toHub, this.toRelay] : [this.toRelay, this.toHub]
+    const message = first.shift() ?? second.shift()
+    if (message === undefined) return
+    if (isToHub(message)) this.hearInHub(message)
+    else this.hearInRelay(message)
+  }
+}
+
+const TO_HUB = new Set(['hello', 'tasks', 'ping', 'question', 'word', 'leave'])
+const isToHub = (message: ToHub | FromHub): message is ToHub => TO_HUB.has(message.kind)
+
+type Relay = {
+  readonly pid: number
+  readonly link: RelayLink
+  readonly ledger: GroupCommit
+  readonly wires: Set<Wire>
+  isAlive: boolean
+  isFenced: boolean
+}
+
+type Hearing = Parameters<NonNullable<ConstructorParameters<typeof RelayHub>[0]['listen']>>[1]
+type Process = { readonly hub: RelayHub; readonly ledger: GroupCommit; hearing: Hearing | undefined; threads: SimulatedThread[] }
+
+class RelayWorld {
+  readonly #random: Random
+  readonly #time = new VirtualTime()
+  readonly #folder = mkdtempSync(join(tmpdir(), 'tollgate-relays-'))
+  readonly #ground: FileGround
+  readonly #wires = new Set<Wire>()
+  readonly #entries: Entry[] = []
+  #relays: Relay[] = []
+  #process: Process | undefined
+  #pids = 100
+  #boots = 0
+  readonly met = new Map<string, number>()
+  readonly log: string[] = []
+
+  constructor(seed: number) {
+    this.#random = randomFrom(seed)
+    this.#ground = new FileGround(this.#folder)
+  }
+
+  async run(): Promise<void> {
+    try {
+      await this.#begin()
+      for (const [at, key] of KEYS.entries()) await this.#create(key, BALANCES[at] ?? '0')
+      for (let n = 0; n < RELAYS; n++) this.#beginRelay()
+      for (let step = 0; step < STEPS; step++) {
+        await this.#step()
+        await settleTurn()
+        this.#check()
+      }
+      await this.#end()
+    } finally {
+      for (const { link } of this.#relays) link.close()
+      for (const thread of this.#process?.threads ?? []) thread.die()
+      this.#process?.hub.close()
+      this.#time.restore()
+      rmSync(this.#folder, { recursive: true, force: true })
+    }
+  }
+
+  async #step(): Promise<void> {
+    const choice = this.#random() * 100
+    if (choice < 22) this.#hold()
+    else if (choice < 40) this.#settle()
+    else if (choice < 43) this.#void()
+    else if (choice < 70) await this.#deliver(1 + Math.floor(this.#random() * 6))
+    else if (choice < 93) await this.#tick(1 + Math.floor(this.#random() * 4))
+    else if (choice < 95) this.#cut()
+    else if (choice < 97) this.#killRelay()
+    else if (choice < 98.5) await this.#killProcess()
+    else await this.#quiet()
+  }
+
+  #meet(what: string): void {
+    this.met.set(what, (this.met.get(what) ?? 0) + 1)
+    this.log.push(what)
+  }
+
+  // What lives.
+
+  async #begin(): Promise<void> {
+    const process: { hearing: Hearing | undefined; threads: SimulatedThread[] } = { hearing: undefined, threads: [] }
+    const expected = this.#relays.filter(({ isAlive }) => isAlive).map(({ pid }) => pid)
+    const hub = new RelayHub({
+      ...{ path: '', state: new SharedState(KEEPS_NOTHING), expected, now: this.#time.now, isSound: () => true, onFault: () => undefined },
+      listen: (_, hearing) => {
+        process.hearing = hearing
+        return { close: () => undefined }
+      },
+      beginningOf: (pid) => (this.#relays.some((relay) => relay.pid === pid && relay.isAlive) ? 'alive' : undefined),
+    })
+    const thread = {
+      place: () => this.#ground.place(),
+      bootId: `boot-${++this.#boots}`,
+      startThread: () => {
+        const started = new SimulatedThread(
+          this.#time,
+          () => ({ fault: 'none', spill: 'works' }),
+          (opening) => this.#ground.open(opening, () => 'none'),
+        )
+        process.threads = [started]
+        return started as unknown as Worker
+      },
+      ...{ now: this.#time.now, retryMs: 120, spillBytes: 16 * 1024, keepsInFlight: () => hub.keepsInFlight(), onFault: () => undefined },
+    }
+    const ledger = new GroupCommit({
+      enter: hub.through((listener) => enterThread(thread, listener)),
+      isShared: false,
+      ...{ now: this.#time.now, checkpointAfterMs: 1_000, leaseIdleMs: 5_000, onFault: () => undefined, onStorage: () => undefined },
+      makeSupervisor: this.#ground.makeSupervisor,
+    })
+    this.#process = Object.assign(process, { hub, ledger })
+    const opening = ledger.start()
+    let opened: unknown
+    opening.then(
+      (said) => {
+        opened = said
+      },
+      () => undefined,
+    )
+    for (let turn = 0; turn < 40 && opened === undefined; turn++) {
+      this.#runThread()
+      await settleTurn()
+    }
+    must('a ledger opens after any death', typeof opened === 'object', () => JSON.stringify(opened))
+  }
+
+  #runThread(): void {
+    for (const thread of this.#process?.threads ?? []) if (!thread.deliver('thread')) thread.deliver('gateway')
+  }
+
+  async #create(key: string, balanceUsd: string): Promise<void> {
+    let isDone = false
+    this.#process?.ledger.operate(createKey(key, { balanceUsd })).then(
+      ({ result }) => {
+        isDone = result === 'done'
+      },
+      () => undefined,
+    )
+    for (let turn = 0; turn < 60 && !isDone; turn++) {
+      this.#runThread()
+      this.#time.runNext()
+      await settleTurn()
+    }
+    must('a key is made', isDone, () => key)
+  }
+
+  #beginRelay(): void {
+    const pid = ++this.#pids
+    let listener: SupervisorListener | undefined
+    const patience = new Patience({ onBug: () => undefined })
+    const link: RelayLink = new RelayLink({
+      ...{ path: '', bootId: `relay-${pid}`, runs: () => listener?.runs() ?? { accounts: [], keys: [] } },
+      held: () => ({ claims: [], places: [] }),
+      onNews: (message) => listener?.onMessage(message),
+      onMissed: () => listener?.onMissed(),
+      onFenced: () => {
+        relay.isFenced = true
+        this.#meet('a relay is fenced')
+        this.#die(relay)
+      },
+      ...{ onHeard: () => patience.hear(), onFault: () => undefined },
+      connect: (_, hearing) => Promise.resolve(this.#connect(pid, hearing)),
+    })
+    const ledger = new GroupCommit({
+      ...{ enter: link.enter, isShared: true, now: this.#time.now, checkpointAfterMs: 1_000, leaseIdleMs: 5_000 },
+      ...{ onFault: () => undefined, onStorage: () => undefined, sendsMax: 100 },
+      makeSupervisor: (_tell, heard) => {
+        listener = heard
+        return new RelaySupervisor(link, patience)
+      },
+    })
+    const relay: Relay = { pid, link, ledger, wires: new Set(), isAlive: true, isFenced: false }
+    this.#relays.push(relay)
+    ledger.start().catch(() => undefined)
+  }
+
+  #connect(pid: number, { hear, onClosed }: Parameters<NonNullable<ConstructorParameters<typeof RelayLink>[0]['connect']>>[1]) {
+    const { hearing } = this.#process ?? {}
+    const relay = this.#relays.find((one) => one.pid === pid)
+    if (hearing === undefined || relay?.isAlive !== true) return undefined
+    const wire = new Wire()
+    const connection: Connection = {
+      pid,
+      unsentBytes: 0,
+      send: (message) => {
+        if (!wire.isCut) wire.toRelay.push(structuredClone(message))
+      },
+      close: () => wire.cut(),
+    }
+    wire.hearInHub = (message) => hearing.hear(connection, message)
+    wire.hearInRelay = hear
+    wire.unheard.push(
+      () => relay.isAlive && onClosed(),
+      () => this.#process?.hearing === hearing && hearing.onClosed(connection),
+    )
+    this.#wires.add(wire)
+    relay.wires.add(wire)
+    return { send: (message: ToHub) => void (wire.isCut || wire.toHub.push(structuredClone(message))), close: () => wire.cut() }
+  }
+
+  // What happens.
+
+  #hold(): void {
+    const relay = this.#pick(this.#relays.filter(({ isAlive }) => isAlive))
+    if (relay === undefined) return
+    const entry: Entry = { id: `req_${this.#entries.length}`, key: this.#pick(KEYS) ?? '', relay, state: 'asked', cost: picos(0n) }
+    this.#entries.push(entry)
+    const learn = (answer: string): void => {
+      this.#meet(`a hold is ${answer}`)
+      this.log.push(`${entry.id} ${entry.key} by ${relay.pid}`)
+      entry.state = answer === 'held' && relay.isAlive ? 'held' : 'gone'
+    }
+    const request = holdRequest(entry.id, entry.key, HOLD, { now: this.#time.now() })
+    Promise.resolve(relay.ledger.hold(request)).then(learn, () => learn('rejected'))
+  }
+
+  #settle(): void {
+    const entry = this.#pick(this.#entries.filter(({ state, relay }) => state === 'held' && relay.isAlive))
+    if (entry === undefined) return
+    const pieces = Math.floor(this.#random() * (PIECES_MAX + 1))
+    Object.assign(entry, { state: 'sent', cost: picos(BigInt(pieces) * PIECE.cost) })
+    entry.relay.ledger.settle(settlement(entry.id, { input: pieces * PIECE.tokens }, { now: NOW })).then(
+      (answer) => {
+        this.#meet(`a settle is ${answer}`)
+        this.log.push(`settle ${entry.id} ${entry.cost}`)
+        if (entry.relay.isAlive && answer === 'settled') entry.state = 'acknowledged'
+      },
+      () => undefined,
+    )
+  }
+
+  #void(): void {
+    const entry = this.#pick(this.#entries.filter(({ state, relay }) => state === 'held' && relay.isAlive))
+    if (entry === undefined) return
+    entry.state = 'gone'
+    entry.relay.ledger.void(entry.id)
+  }
+
+  async #deliver(count: number): Promise<void> {
+    for (let n = 0; n < count; n++) {
+      this.#pick([...this.#wires].filter(({ isBusy }) => isBusy))?.deliver(this.#random)
+      for (const wire of this.#wires) if (wire.isCut && wire.unheard.length === 0) this.#wires.delete(wire)
+      if (this.#random() < 0.7) this.#runThread()
+      await settleTurn()
+    }
+  }
+
+  async #tick(count: number): Promise<void> {
+    for (let n = 0; n < count; n++) {
+      this.#time.runNext()
+      if (this.#random() < 0.5) this.#runThread()
+      await settleTurn()
+    }
+  }
+
+  #cut(): void {
+    const wire = this.#pick([...this.#wires].filter(({ isCut }) => !isCut))
+    if (wire === undefined) return
+    this.#meet('a wire is cut')
+    wire.cut()
+  }
+
+  #killRelay(): void {
+    const relay = this.#pick(this.#relays.filter(({ isAlive }) => isAlive))
+    if (relay === undefined) return
+    this.#meet('a relay dies')
+    this.log.push(`${relay.pid} dies`)
+    this.#die(relay)
+  }
+
+  /** What it had sent may still arrive. */
+  #die(relay: Relay): void {
+    relay.isAlive = false
+    relay.link.close()
+    for (const wire of relay.wires) wire.cut()
+    this.#beginRelay()
+  }
+
+  async #killProcess(): Promise<void> {
+    this.#meet('the ledger process dies')
+    const process = this.#process
+    for (const thread of process?.threads ?? []) thread.die()
+    process?.hub.close()
+    this.#process = undefined
+    for (const wire of this.#wires) wire.cut()
+    if (this.#random() < 0.5) await this.#tick(3)
+    await this.#begin()
+  }
+
+  /** Until nothing is under way. */
+  async #quiet(): Promise<void> {
+    for (let turn = 0; turn < 400; turn++) {
+      this.#pick([...this.#wires].filter(({ isBusy }) => isBusy))?.deliver(this.#random)
+      for (const wire of this.#wires) if (wire.isCut && wire.unheard.length === 0) this.#wires.delete(wire)
+      this.#runThread()
+      if (turn % 4 === 0) this.#time.runNext()
+      await settleTurn()
+    }
+  }
+
+  #check(): void {
+    const db = this.#ground.read() as Database
+    try {
+      const receipts = new Map(
+        db
+          .query<{ id: string; cost: bigint }, []>('SELECT request_id AS id, cost_picos AS cost FROM receipts')
+          .all()
+          .map(({ id, cost }) => [id, cost]),
+      )
+      for (const [at, key] of KEYS.entries()) {
+        const credited = usd(BALANCES[at] ?? '0')
+        const own = this.#entries.filter((entry) => entry.key === key)
+        const booked = own.reduce((sum, { id }) => sum + (receipts.get(id) ?? 0n), 0n)
+        const pending = own.filter(({ id, state, relay }) => !receipts.has(id) && relay.isAlive && (state === 'held' || state === 'sent'))
+        const most = booked + pending.reduce((sum, { state, cost }) => sum + (state === 'sent' ? cost : HOLD), 0n)
+        must(
+          'no more is promised than there is and one request',
+          most <= credited + HOLD,
+          () =>
+            `${key}: ${most} of ${credited}, ${booked} booked; ${pending.map(({ id, state, cost, relay }) => `${id} ${state} ${cost} by ${relay.pid}`).join(', ')}`,
+        )
+      }
+      for (const { id, state, cost } of this.#entries) {
+        const booked = receipts.get(id)
+        if (state === 'acknowledged') must('what was acknowledged is booked', booked === cost, () => `${id}: ${booked}, not ${cost}`)
+        else must('nothing else is charged', booked === undefined || booked === 0n || booked === cost, () => `${id}: ${booked} of ${cost}`)
+      }
+    } finally {
+      db.close()
+    }
+  }
+
+  async #end(): Promise<void> {
+    for (let round = 0; round < 6; round++) await this.#quiet()
+    this.#check()
+    const living = this.#relays.filter(({ isAlive }) => isAlive)
+    must(
+      'every relay may admit when all is quiet',
+      living.every(({ ledger }) => ledger.mayAdmit()),
+      () => `${living.length}`,
+    )
+    const open = this.#entries.filter(({ state, relay }) => state === 'sent' && relay.isAlive)
+    must('every end is answered when all is quiet', open.length === 0, () => open.map(({ id }) => id).join(' '))
+    const db = this.#ground.read() as Database
+    const differences = differencesInFile(db)
+    db.close()
+    must('the books are right', differences.length === 0, () => JSON.stringify(differences))
+  }
+
+  #pick<T>(from: readonly T[]): T | undefined {
+    return from[Math.floor(this.#random() * from.length)]
+  }
+}
+
+export async function simulateRelays(first: number, count: number) {
+  const met = new Map<string, number>()
+  for (let seed = first; seed < first + count; seed++) {
+    const world = new RelayWorld(seed)
+    try {
+      await world.run()
+    } catch (error) {
+      const text = error instanceof Finding ? error.message : String(error instanceof Error ? error.stack : error)
+      return { finding: { seed, text, log: world.log }, met }
+    } finally {
+      for (const [what, times] of world.met) met.set(what, (met.get(what) ?? 0) + times)
+    }
+  }
+  return { finding: undefined, met }
+}

@@ -1,0 +1,31 @@
+/**
+ * Simulated worlds of relays and a ledger process that die at any step. `SIM_SEEDS` says how many, `TEST_SEED` from which seed on. Rules: processes.md "Admission", "Death".
+ */
+
+import { expect, test } from 'bun:test'
+import { SEED } from '../support/seed.ts'
+import { simulateRelays } from './relay-world.ts'
+
+const SEEDS = Number(process.env['SIM_SEEDS'] ?? 25)
+
+/** Each of these must have happened, or nothing was proved. */
+const MET = [
+  'a hold is held',
+  'a hold is exhausted',
+  'a hold is reserved',
+  'a hold is unavailable',
+  'a settle is settled',
+  'a wire is cut',
+  'a relay dies',
+  'the ledger process dies',
+]
+
+test(
+  'whatever dies, no relay spends more than there is and one request, and every end that was acknowledged is booked once',
+  async () => {
+    const { finding, met } = await simulateRelays(SEED, SEEDS)
+    if (finding !== undefined) throw new Error(`${finding.text}\nseed ${finding.seed}\n${finding.log.slice(-40).join('\n')}`)
+    if (SEEDS >= 25) expect(MET.filter((what) => !met.has(what))).toEqual([])
+  },
+  60_000 + SEEDS * 5_000,
+)
