@@ -58,28 +58,22 @@ const look = <T>(path: string, read: (db: Database) => T): T => {
 }
 const schemaOf = (path: string) => look(path, (db) => db.query('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all())
 const versionAt = (path: string): number => look(path, schemaVersionOf)
-/** Every row of every table, but those that a later program adds. */
-/** Columns that a migration adds with what holds of every older row. */
-const ADDED: Readonly<Record<string, readonly string[]>> = { price_versions: ['price_group', 'above_prompt_tokens'] }
-const columnsOf = (db: Database, table: string): string =>
-  db
-    .query<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?)')
-    .all(table)
-    .flatMap(({ name }) => (ADDED[table]?.includes(name) ? [] : [`"${name}"`]))
-    .join(', ')
-const rowsOf = (path: string): string =>
+type Columns = readonly (readonly [table: string, names: string])[]
+/** The columns of every table, but those of what a start or the three steps add. */
+const columnsOf = (path: string): Columns =>
   look(path, (db) =>
     db
       .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('costs', 'boots') ORDER BY name")
       .all()
-      .map(
-        ({ name }) =>
-          `${name} ${db
-            .query(`SELECT ${columnsOf(db, name)} FROM "${name}"`)
-            .values()
-            .join('\n')}`,
-      )
-      .join('\n'),
+      .map(({ name }) => {
+        const columns = db.query<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?)').all(name)
+        return [name, columns.map((column) => `"${column.name}"`).join()]
+      }),
+  )
+/** Every row, by the columns that it had at its release: a migration may add others. */
+const rowsOf = (path: string, columns: Columns): string =>
+  look(path, (db) =>
+    columns.map(([table, names]) => `${table} ${db.query(`SELECT ${names} FROM "${table}"`).values().join('\n')}`).join('\n'),
   )
 const beside = (path: string): readonly string[] => readdirSync(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.before`))
 const problemIn = ({ problem, message }: DatabaseProblem | { problem: undefined; message: '' }) => [problem, message]
@@ -87,7 +81,8 @@ const problemIn = ({ problem, message }: DatabaseProblem | { problem: undefined;
 describe.each(RELEASES)('a ledger of %s', (version, schema) => {
   test('becomes one of this program at the start, and is as one that this program made', async () => {
     const path = releasedFile(version)
-    const before = rowsOf(path)
+    const columns = columnsOf(path)
+    const before = rowsOf(path, columns)
     const { opened, notices } = await open(path)
     if ('problem' in opened) throw new Error(opened.message)
     // What a killed gateway had in flight.
@@ -102,7 +97,7 @@ describe.each(RELEASES)('a ledger of %s', (version, schema) => {
     expect(report.verify()).toEqual([])
     report.close()
     const backup = `${path}.before-${SCHEMA_VERSION}`
-    expect([versionAt(backup), rowsOf(backup), statSync(backup).mode & 0o777]).toEqual([schema, before, 0o600])
+    expect([versionAt(backup), rowsOf(backup, columns), statSync(backup).mode & 0o777]).toEqual([schema, before, 0o600])
     expect(notices.map((one) => one.notice)).toEqual([
       'the ledger is of an older version and is migrated',
       'the ledger is backed up first',
@@ -130,9 +125,10 @@ describe.each(RELEASES)('a ledger of %s', (version, schema) => {
   test('is restored as one of this program, and the copy that it comes from stays as it is', () => {
     const copy = releasedFile(version)
     const before = readFileSync(copy)
+    const columns = columnsOf(copy)
     const path = join(dirname(copy), 'restored.db')
     expect(restoreLedger(path, copy, NOW)).toEqual({ path, setAside: [] })
-    expect([versionAt(path), rowsOf(path)]).toEqual([SCHEMA_VERSION, rowsOf(copy)])
+    expect([versionAt(path), rowsOf(path, columns)]).toEqual([SCHEMA_VERSION, rowsOf(copy, columns)])
     expect(readdirSync(dirname(path)).filter((name) => name.startsWith('restored.db'))).toEqual(['restored.db'])
     expect(readFileSync(copy).equals(before)).toBeTrue()
   })
@@ -146,7 +142,8 @@ test('killed at any moment, it goes on from there: no step is missing, none is t
     return { signal: child.signalCode, moments: Number(out) }
   }
   const straight = releasedFile(VERSION)
-  const before = rowsOf(straight)
+  const columns = columnsOf(straight)
+  const before = rowsOf(straight, columns)
   const { moments } = await kill(straight, 0)
   const [schema, costs] = [schemaOf(straight), look(straight, (db) => db.query('SELECT * FROM costs').values())]
   expect(costs.length).toBeGreaterThan(4)
@@ -161,10 +158,10 @@ test('killed at any moment, it goes on from there: no step is missing, none is t
     expect([moment, versionAt(path)]).toEqual([moment, NEWEST])
     expect([moment, schemaOf(path)]).toEqual([moment, schema])
     expect([moment, look(path, (db) => db.query('SELECT * FROM costs').values())]).toEqual([moment, costs])
-    expect([moment, rowsOf(path)]).toEqual([moment, before])
+    expect([moment, rowsOf(path, columns)]).toEqual([moment, before])
     expect([moment, beside(path)]).toEqual([moment, [`${basename(path)}.before-${NEWEST}`]])
     const backup = `${path}.before-${NEWEST}`
-    expect([moment, versionAt(backup), rowsOf(backup)]).toEqual([moment, SCHEMA, before])
+    expect([moment, versionAt(backup), rowsOf(backup, columns)]).toEqual([moment, SCHEMA, before])
   }
   // It was killed between any two steps.
   expect([...reached].sort()).toEqual([SCHEMA, ...THREE.map(({ version }) => version).filter((version) => version > SCHEMA)])
