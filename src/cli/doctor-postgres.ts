@@ -85,6 +85,6 @@ function nodes({ nodes: all }: ServerFacts): Finding {
   const lost = all.filter(({ isLive }) => !isLive)
   const textOf = ({ lane, name }: (typeof all)[number]): string => `${name} (lane ${lane})`
   if (lost.length > 0)
-    return { check: 'nodes', status: 'warning', detail: `not heard of, and nobody took over yet: ${lost.map(textOf).join(', ')}` }
+    return { check: 'nodes', status: 'warning', detail: `not heard of, and no node took over yet: ${lost.map(textOf).join(', ')}` }
   return { check: 'nodes', status: 'ok', detail: live.length === 0 ? 'none is running on this ledger' : live.map(textOf).join(', ') }
 }

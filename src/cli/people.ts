@@ -78,7 +78,7 @@ function listPeople(context: CommandContext): Promise<ExitCode | Stop> | Stop {
       tableText(
         ['EMAIL', 'NAME', 'OPERATOR', 'ACCOUNTS', 'SIGNED IN'],
         rows,
-        'Nobody yet: `tollgate people invite EMAIL --operator` brings the first.',
+        'There are no people yet: `tollgate people invite EMAIL --operator` brings the first.',
       ),
     )
     return EXIT.ok
@@ -108,7 +108,7 @@ async function resetPassword(context: CommandContext, email: string, { operator,
   if (isStop(base)) return base
   const person = await withPeople(
     context,
-    async (memberships) => (await memberships.byEmail(email)) ?? wrongUse(`there is nobody with the e-mail ${email}`),
+    async (memberships) => (await memberships.byEmail(email)) ?? wrongUse(`no person has the e-mail ${email}`),
   )
   if (isStop(person)) return person
   const operation = { kind: 'giveLink', email, link: 'password', listener, now: context.environment.now() } as const

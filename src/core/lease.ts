@@ -65,7 +65,7 @@ function givenOf({ heldPicos, lease }: Leased, idle: bigint, reason: GiveBackRea
     case 'ended':
       return lease.isSmall ? idle : 0n
     case 'wanted':
-      // Who is busy here needs some of it as well; the rest comes when it is asked for again.
+      // A key that is busy here needs some of it as well; the other node gets the rest when it asks again.
       return heldPicos > 0n && !lease.isSmall ? (idle + 1n) / 2n : idle
     case 'over':
       return idle

@@ -40,7 +40,7 @@ export function listenOnOperatorSocket(path: string, ledger: OperatedLedger, opt
     if (existsSync(path)) return
     try {
       const again = listenAt(path, ledger, options)
-      // Who is being answered by the old one still is.
+      // The old one still answers the commands that it is answering.
       socket.server.stop()
       socket = again
     } catch {
@@ -58,7 +58,7 @@ export function listenOnOperatorSocket(path: string, ledger: OperatedLedger, opt
 }
 
 function listenAt(path: string, ledger: OperatedLedger, options: ListenOptions) {
-  // Bun takes away the name that it listens on when it stops, whose ever it is by then; and who is found is to be listening.
+  // When Bun stops listening, it removes the name, even where that is another socket's by then. And a command that finds the name must find a listener.
   const first = firstNameOf(path)
   removeSocket(first)
   const umask = process.umask(UMASK)

@@ -38,7 +38,7 @@ CREATE TABLE webhooks (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhooks_of ON webhooks (account_id, created_at);
 
--- Told once, under this id, to each of its receivers. `body`: the JSON of it. Null: no alert, somebody tried a receiver.
+-- An event is told once, under its id, to each of its receivers. `body`: its JSON. `alert_id` is null where a person tried a receiver, without an alert.
 CREATE TABLE alert_events (
   id TEXT NOT NULL PRIMARY KEY,
   account_id TEXT NOT NULL,
@@ -49,7 +49,7 @@ CREATE TABLE alert_events (
 CREATE INDEX alert_events_of ON alert_events (account_id, id);
 CREATE INDEX alert_events_age ON alert_events (created_at);
 
--- `target`: an e-mail address or a webhook's id. Until `claimed_until` the node `claimed_by` makes it; 0: nobody does.
+-- `target`: an e-mail address or a webhook's id. Until `claimed_until` the node `claimed_by` makes it; 0: no node does.
 CREATE TABLE deliveries (
   number INTEGER PRIMARY KEY,
   event_id TEXT NOT NULL REFERENCES alert_events (id) ON DELETE CASCADE,

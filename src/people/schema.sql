@@ -23,7 +23,7 @@ CREATE TABLE session (
   listener TEXT NOT NULL CHECK (listener IN ('cabinet', 'console'))
 ) STRICT;
 CREATE INDEX session_of ON session (userId);
--- Whoever signs in has so many at most, and the oldest end, so that nobody fills the file by signing in.
+-- A person has so many sessions at most, and the oldest end, so that no person fills the store by signing in.
 CREATE TRIGGER session_bound AFTER INSERT ON session BEGIN
   DELETE FROM session WHERE rowid IN (
     SELECT rowid FROM session WHERE userId = NEW.userId AND listener = NEW.listener ORDER BY rowid DESC LIMIT -1 OFFSET 50

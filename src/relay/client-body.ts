@@ -50,7 +50,7 @@ export class ClientBody {
     if (this.#end()) this.#controller.close(new Error('the client is gone'))
   }
 
-  /** The server has let go of it. */
+  /** The server holds it no more. */
   forget(): void {
     this.#end()
   }

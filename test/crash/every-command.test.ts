@@ -77,7 +77,7 @@ test(
       { argv: ['reconcile', 'report.json'] },
       { argv: ['people', 'invite', 'ann@example.com', '--account', 'acme'], out: /http/ },
       { argv: ['people', 'list'], out: /ann@example\.com/ },
-      { argv: ['people', 'reset', 'ann@example.com'], code: 2, err: /nobody with the e-mail/ },
+      { argv: ['people', 'reset', 'ann@example.com'], code: 2, err: /no person has the e-mail/ },
       { argv: ['people', 'remove', 'ann@example.com'], out: /\{/ },
       { argv: ['verify'] },
       { argv: ['statement', 'acme'], out: /"signature"/ },

@@ -62,7 +62,7 @@ export class DeltaFinder implements Delta, Frame {
     return this.#prefix
   }
 
-  /** Lets go of the text: a stream that waits for its next piece shall not hold the last one. */
+  /** Drops the text: a stream that waits for its next piece shall not hold the last one. */
   forget(): void {
     this.text = EMPTY
   }

@@ -1,6 +1,6 @@
 /**
- * Checks a statement on its own: the chain, each price, the sums, the signature. A difference is named by its row. The reader must compare who signed it:
- * anybody can sign with a key of their own. Rules: ledger.md "Statements".
+ * Checks a statement on its own: the chain, each price, the sums, the signature. A difference is named by its row. The reader must compare the key that signed it:
+ * a statement can be signed with any key. Rules: ledger.md "Statements".
  */
 
 import { CryptoHasher } from 'bun'

@@ -196,7 +196,7 @@ function tellOtherServer(db: Connection, { facts, onFault = () => undefined }: L
   if (facts === undefined) return
   const [before, now] = [notedServer(db), serverNameOf(db)]
   if (isOtherServer(before, now)) {
-    const problem = `Postgres is not the server under which the ledger was last written (${before}, now ${now}): what processes acknowledged that are gone, and this server lacks, is lost, and nobody knows it`
+    const problem = `Postgres is not the server under which the ledger was last written (${before}, now ${now}): what processes acknowledged that are gone, and this server lacks, is lost, and no report can name it`
     onFault({ kind: 'failover', problem })
   }
   noteServer(db, now)

@@ -34,7 +34,7 @@ function peersOf(place: PostgresPlace, session: Session, { facts, onDifferent = 
 }
 
 const GONE_WITH_SERVER =
-  'a node was gone within a minute of the failover: what it alone had acknowledged just before, and the server lacks, is lost, and nobody knows it'
+  'a node was gone within a minute of the failover: what it alone had acknowledged just before, and the server lacks, is lost, and no report can name it'
 
 /** The thread looks over what it has acknowledged; after that the wallets are read again. */
 function overlook(isNew: boolean, { tell, listener, supervisor }: Late): void {

@@ -3,7 +3,7 @@
 import { type PromiseFacts, promiseOf, type ServerPromise } from '../../core/server-promise.ts'
 import { SessionFailure } from './session.ts'
 
-/** `synchronous_commit` as sessions begin with it, since the one that asks may have set its own; who is waited for only where that is shown. */
+/** `synchronous_commit` as sessions begin with it, since the session that asks may have set its own. `waitedFor` is null where the role may not see which standbys a commit waits for. */
 export const PROMISE_FACTS = `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS "fullPageWrites",
   (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit') AS "synchronousCommit",
   current_setting('synchronous_standby_names') AS "standbyNames", count(*) AS standbys,

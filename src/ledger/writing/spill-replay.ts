@@ -8,7 +8,7 @@ import type { NotApplied, Replayed } from './store.ts'
 
 /** Looking at what locks keep out may take one part in so many of the thread's time. */
 const HELD_REPLAY_PARTS = 10
-const NOBODY: ReadonlySet<number> = new Set()
+const NO_ACCOUNTS: ReadonlySet<number> = new Set()
 
 export class SpillReplay {
   readonly #spill: Spill
@@ -44,7 +44,7 @@ export class SpillReplay {
     if (this.#spill.isEmpty || startedMs < this.#isHeldUntilMs) return undefined
     const replayed = this.#spill.replay()
     const isHeld = replayed.kind === 'failed' && replayed.isHeld === true
-    this.#unsettled = isHeld ? this.#spill.accounts() : NOBODY
+    this.#unsettled = isHeld ? this.#spill.accounts() : NO_ACCOUNTS
     const endedMs = performance.now()
     if (replayed.kind === 'failed') this.#isHeldUntilMs = isHeld ? endedMs + HELD_REPLAY_PARTS * (endedMs - startedMs) : 0
     return replayed

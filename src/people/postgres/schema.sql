@@ -24,7 +24,7 @@ CREATE TABLE session (
   listener TEXT COLLATE "C" NOT NULL CHECK (listener IN ('cabinet', 'console'))
 );
 CREATE INDEX session_of ON session ("userId");
--- Whoever signs in has so many at most, and the oldest end, so that nobody fills the file by signing in.
+-- A person has so many sessions at most, and the oldest end, so that no person fills the store by signing in.
 CREATE FUNCTION session_bound() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN
   DELETE FROM session WHERE id IN (
     SELECT id FROM session WHERE "userId" = NEW."userId" AND listener = NEW.listener AND id <> NEW.id ORDER BY "createdAt" DESC, id DESC OFFSET 49

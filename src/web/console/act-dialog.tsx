@@ -35,7 +35,7 @@ export function ActDialog<T>(options: ActOptions<T>) {
 
 /** The same where the dialog goes on with what came of it, such as a secret. */
 export function ActForm<T>({ button, kind = 'primary', fields = [], needsReason = false, send, done, children }: ActOptions<T>) {
-  // Asked when the form opens; who is quicker with Enter waits for it.
+  // Asked when the form opens; an operator who presses Enter earlier waits for it.
   const form = useRef<Promise<AskResult<{ id: string }>>>(undefined)
   form.current ??= ask(api['form-id'].get())
   const [reason, setReason] = useState('')

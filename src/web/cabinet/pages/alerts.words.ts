@@ -49,7 +49,7 @@ export const sentenceOf = (alert: Alert, names: Names): string => `Tell ${receiv
 
 function receiversOf({ emails, webhook_ids }: Alert, { webhookName }: Names): string {
   const all = [...emails, ...webhook_ids.map((id) => shortUrl(webhookName(id) ?? 'a removed webhook'))]
-  return all.length < 2 ? (all[0] ?? 'nobody') : `${all.slice(0, -1).join(', ')} and ${all.at(-1)}`
+  return all.length < 2 ? (all[0] ?? 'no one') : `${all.slice(0, -1).join(', ')} and ${all.at(-1)}`
 }
 
 function conditionOf({ kind, threshold_usd, days, percent, key_id }: Alert, { keyName }: Names): string {

@@ -113,7 +113,7 @@ const Members = ({ account, invite }: Readonly<{ account: Account; invite: () =>
       </button>
     </div>
     {account.members.length + account.invitations.length === 0 ? (
-      <Empty title="Nobody sees this account in the cabinet" />
+      <Empty title="This account has no members in the cabinet" />
     ) : (
       <Table
         label="Members"

@@ -78,7 +78,7 @@ const Codes = ({ codes }: Readonly<{ codes: Opened['data'] }>) => (
         name: 'Redeemed by',
         cell: ({ account_id, account_name }) =>
           account_id === null ? (
-            <span class="quiet">nobody yet</span>
+            <span class="quiet">not redeemed</span>
           ) : (
             <a href={`/console/accounts/${account_id}`}>{account_name || account_id}</a>
           ),

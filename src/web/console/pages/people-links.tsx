@@ -15,7 +15,7 @@ const GivenLink = ({ given: { email, link, is_mailed }, close }: Readonly<{ give
     {link !== null && <CopyText isBlock label="link" text={link} />}
     <p class="note wary">
       {link !== null && 'It works once and is shown this once. '}
-      {is_mailed ? `It is mailed to ${email}.` : `Send it to ${email} and to nobody else.`}
+      {is_mailed ? `It is mailed to ${email}.` : `Send it to ${email} only.`}
     </p>
     <div class="acts">
       <button type="button" class="primary" onClick={close}>
