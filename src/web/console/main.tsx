@@ -1,12 +1,12 @@
 /** Entry of the console: which page stands at which address, and the frame around it. Without a session every address shows the sign-in, and continues there afterwards. */
 
 import { Route, Router, useLocation } from 'preact-iso/router'
-import { Shell } from '../parts/shell.tsx'
+import { Menu } from '../parts/menu.tsx'
+import { PageHead, Shell } from '../parts/shell.tsx'
 import { showPages, toContent } from '../parts/show-pages.tsx'
-import { Aside } from './aside.tsx'
-import { loadMe, me } from './me.ts'
+import { Empty } from '../parts/state.tsx'
+import { loadMe, me, signOut } from './me.ts'
 import { ForgotPage, InvitePage, LinkPage, MailLinkPage, ResetPage, SignedIn } from './pages/entrance.tsx'
-import { Missing } from './pages/missing.tsx'
 import { PersonPage } from './pages/person.tsx'
 import { INNER, PAGES } from './pages.tsx'
 
@@ -30,6 +30,33 @@ const Console = () => {
     </Shell>
   )
 }
+
+/** The end of the bar: what operators may do with their own sign-in. */
+const Aside = ({ person }: Readonly<{ person: Readonly<{ email: string }> | null | undefined }>) =>
+  person === null || person === undefined ? null : (
+    <Menu label={<span class="cut">{person.email}</span>}>
+      <a href="/console/person">You and your sign-in</a>
+      <a href="/docs/operate">How to operate</a>
+      <button
+        type="button"
+        onClick={() => {
+          signOut().catch(() => undefined)
+        }}
+      >
+        Sign out
+      </button>
+    </Menu>
+  )
+
+/** What an address without a page shows. */
+const Missing = () => (
+  <>
+    <PageHead title="Page not found" />
+    <Empty title="There is nothing at this address.">
+      <a href="/console">To the console’s first page</a>
+    </Empty>
+  </>
+)
 
 /** Made once a page: a new component at every look would lose its state. */
 const guarded = new Map<(typeof PAGES)[number]['page'], () => ReturnType<typeof SignedIn>>()

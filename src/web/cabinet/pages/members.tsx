@@ -1,18 +1,18 @@
-/** Who is in an account; owners invite, change roles and put out. Rules: pages.md "Members". */
+/** Who is in an account; owners invite, change roles and put out. Rules: pages.md "Members", "Links". */
 
 import { useState } from 'preact/hooks'
 import { useAct } from '../../parts/act.ts'
 import { ask, useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { CopyText } from '../../parts/copy.tsx'
+import { Dialog, SHOWN_ONCE } from '../../parts/dialog.tsx'
 import { Choice, Field } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
-import { InvitationMade, type Made } from '../../parts/invitation-made.tsx'
 import { Remove } from '../../parts/remove.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { Show } from '../../parts/state.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
-import { Ago } from '../../parts/time.tsx'
+import { Ago, Moment } from '../../parts/time.tsx'
 import { tell } from '../../parts/told.tsx'
 import type { AccountPageProps } from '../account-path.ts'
 import { api } from '../api.ts'
@@ -193,3 +193,27 @@ const ChangeMember = ({
     </Dialog>
   )
 }
+
+/** `link`: in this one answer alone; null where only the mail has it. */
+type Made = Readonly<{ email: string; link: string | null; is_mailed: boolean; expires_at: string }>
+
+/** The link of an invitation, shown once to the person who invites. */
+const InvitationMade = ({ made: { email, link, is_mailed, expires_at }, close }: Readonly<{ made: Made; close: () => void }>) => (
+  <div class="stack" {...(link === null ? {} : SHOWN_ONCE)}>
+    {is_mailed && <p>The link is on its way to {email}.</p>}
+    {link !== null && (
+      <>
+        <p>{is_mailed ? 'You may also send it yourself:' : `Send this link to ${email}:`}</p>
+        <CopyText isBlock label="invitation link" text={link} />
+      </>
+    )}
+    <p class="note wary">
+      It works once, for the person with this e-mail address, until <Moment iso={expires_at} />.{link !== null && ' It is shown only now.'}
+    </p>
+    <div class="acts">
+      <button type="button" class="primary" onClick={close}>
+        Done
+      </button>
+    </div>
+  </div>
+)

@@ -5,6 +5,7 @@ import { type Got, useAsked } from '../../parts/ask.ts'
 import { Choice, Field } from '../../parts/field.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
 import { PageHead } from '../../parts/shell.tsx'
+import { showMoment } from '../../parts/show-time.ts'
 import { Empty, Show } from '../../parts/state.tsx'
 import { Pager, Table } from '../../parts/table.tsx'
 import { Moment } from '../../parts/time.tsx'
@@ -12,12 +13,31 @@ import { withMoments } from '../../parts/zone.ts'
 import { api } from '../api.ts'
 import { FilterForm } from '../filter-form.tsx'
 import { addressOf, type Filters, filtersOf } from '../filters.ts'
-import { ACTIONS, factText } from './audit.words.ts'
 
 type AuditEntry = Got<typeof api.audit.get>['data'][number]
 
 const FIELDS = ['target', 'actor', 'action', 'from', 'to'] as const
 type Filter = (typeof FIELDS)[number]
+
+/** The acts of the audit log, in words. */
+const ACTIONS: Readonly<Record<string, string>> = {
+  createAccount: 'account made',
+  credit: 'balance credited',
+  setAccountActive: 'account switched',
+  renameAccount: 'account renamed',
+  createKey: 'key made',
+  renameKey: 'key renamed',
+  setKeyActive: 'key switched',
+  setKeyLimit: 'limit set',
+  setKeyExpiry: 'expiry set',
+  rotateKey: 'new secret',
+  createCodes: 'codes made',
+  disableCodes: 'codes taken back',
+  setUpstreamOut: 'upstream switched',
+  setAccess: 'access changed',
+  giveLink: 'link given',
+  failover: 'Postgres failed over',
+}
 
 const WHAT = [{ value: '', text: 'any' }, ...Object.entries(ACTIONS).map(([value, text]) => ({ value, text }))]
 
@@ -121,3 +141,11 @@ const Change = ({ line: { before, after } }: Readonly<{ line: AuditEntry }>) => 
     ))}
   </dl>
 )
+
+/** A fact as it stands in the log; times as moments. */
+function factText(name: string, value: unknown): string {
+  if (typeof value === 'number' && /(At|Until)$/.test(name)) return showMoment(new Date(value).toISOString())
+  if (value === null || value === undefined || value === '') return 'none'
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}

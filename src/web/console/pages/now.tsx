@@ -6,10 +6,10 @@ import type { NowDocument, ShownAlarm, UpstreamNow } from '../../now/document.ts
 import { Badge } from '../../parts/badge.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount, showMoment } from '../../parts/show-time.ts'
-import { Spark } from '../../parts/spark.tsx'
 import { Table } from '../../parts/table.tsx'
 import { type Live, useNow } from '../live.ts'
 import { counted, inWords, refusalsText, STATE_TEXTS, showBytes, showMoney, showMs, showUptime, UNKNOWN } from './now.words.ts'
+import { Fact, Figure } from './now-figures.tsx'
 
 export const NowPage = () => {
   const live = useNow()
@@ -68,24 +68,6 @@ const Verdict = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
     </p>
   )
 }
-
-const Figure = ({
-  name,
-  value,
-  note = '',
-  spark,
-}: Readonly<{ name: string; value: ComponentChildren; note?: string; spark?: readonly number[] }>) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{value}</dd>
-    <dd title={note}>{note === '' ? ' ' : note}</dd>
-    {spark !== undefined && (
-      <dd>
-        <Spark values={spark} />
-      </dd>
-    )}
-  </div>
-)
 
 const Requests = ({ live, now }: Readonly<{ live: Live; now: NowDocument | undefined }>) => {
   const { requests, first_byte } = now ?? {}
@@ -220,13 +202,6 @@ function descriptorsText(process: NowDocument['process'] | undefined): string {
     ? showCount(process.descriptors)
     : `${showCount(process.descriptors)} of ${showCount(process.descriptors_max)}`
 }
-
-const Fact = ({ name, value }: Readonly<{ name: string; value: string }>) => (
-  <>
-    <dt>{name}</dt>
-    <dd>{value}</dd>
-  </>
-)
 
 /** What stands between backticks is a command. */
 const withCode = (text: string): readonly ComponentChildren[] =>

@@ -1,0 +1,48 @@
+/** A figure of the page "Now", with its last two minutes, and a fact of it. Rules: pages.md "Now". */
+
+import type { ComponentChildren } from 'preact'
+
+/** `note`: a second line below the value. `spark`: a value a second, the newest last. */
+export const Figure = ({
+  name,
+  value,
+  note = '',
+  spark,
+}: Readonly<{ name: string; value: ComponentChildren; note?: string; spark?: readonly number[] }>) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{value}</dd>
+    <dd title={note}>{note === '' ? ' ' : note}</dd>
+    {spark !== undefined && (
+      <dd>
+        <Spark values={spark} />
+      </dd>
+    )}
+  </div>
+)
+
+export const Fact = ({ name, value }: Readonly<{ name: string; value: string }>) => (
+  <>
+    <dt>{name}</dt>
+    <dd>{value}</dd>
+  </>
+)
+
+const BARS = 120
+const HEIGHT = 24
+
+/** Small bars; the newest is at the right. Only for the eye: the figure beside it is what is read out. */
+const Spark = ({ values }: Readonly<{ values: readonly number[] }>) => {
+  const shown = values.slice(-BARS)
+  const most = Math.max(1, ...shown)
+  const path = shown
+    .map((value, index) => ({ x: BARS - shown.length + index, height: (value / most) * HEIGHT }))
+    .filter(({ height }) => height > 0)
+    .map(({ x, height }) => `M${x + 0.5} ${HEIGHT}v${-Math.max(1, height).toFixed(1)}`)
+    .join('')
+  return (
+    <svg class="spark" viewBox={`0 0 ${BARS} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+      <path d={path} />
+    </svg>
+  )
+}
