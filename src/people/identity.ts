@@ -1,6 +1,6 @@
 /**
  * better-auth as one listener's sign-in routes: passwords, their reset by mail, passkeys. It is two megabytes, so this file is imported with the first sign-in.
- * What it may be asked stands in `auth-routes.ts`. Rules: pages.md "Sign-in routes", "Sessions".
+ * `web/api/identity-answer.ts` says which of its routes pages may ask. Rules: pages.md "Sign-in routes", "Sessions".
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'

@@ -42,3 +42,29 @@ function migrate(db: Database, path: string): void {
   for (const migration of MIGRATIONS.slice(version)) db.run(migration)
   if (version < PEOPLE_VERSION) db.run(`PRAGMA user_version = ${PEOPLE_VERSION}`)
 }
+
+/** `numbered`: the column that Postgres counts by itself. */
+type PeopleTable = Readonly<{ schema: 'people'; name: string; numbered?: string }>
+
+const TABLES = [
+  'person',
+  'session',
+  'credential',
+  'verification',
+  'passkey',
+  'memberships',
+  'operators',
+  'invitations',
+  'links',
+  'secrets',
+  'alerts',
+  'alert_marks',
+  'webhooks',
+  'alert_events',
+]
+
+/** The tables that are copied to Postgres with the ledger, ordered so that each row finds what it names. Rules: ledger.md "Copy". */
+export const PEOPLE_TABLES: readonly PeopleTable[] = [
+  ...TABLES.map((name) => ({ schema: 'people', name }) as const),
+  { schema: 'people', name: 'deliveries', numbered: 'number' },
+]

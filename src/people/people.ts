@@ -4,19 +4,17 @@
  */
 
 import { SignInDelays } from '../core/sign-in-delay.ts'
-import { ChallengeTurns } from './challenge-turns.ts'
 import { type Email, resetMail } from './email-templates.ts'
 import type { Identity } from './identity.ts'
 import { Links } from './links.ts'
 import type { Mailer } from './mail.ts'
-import { MailTurns } from './mail-turns.ts'
 import { Memberships, type WantedAccount } from './memberships.ts'
 import { openPeople, type PeoplePlace } from './open-people.ts'
 import type { Listener, Origins } from './origins.ts'
 import { PasswordTurns } from './password-turns.ts'
 import type { PeopleStore } from './people-sql.ts'
+import { ChallengeTurns, MailTurns, WritePace } from './rate-limits.ts'
 import { type Person, Sessions, type SignedIn } from './sessions.ts'
-import { WritePace } from './write-pace.ts'
 
 /** Settings that a reload may change, read when they are needed. */
 export type PeopleSettings = Readonly<{

@@ -1,5 +1,7 @@
 /** What the pages' own endpoints answer: a document, or an error in words for the person who looks at the page. Rules: pages.md "Errors". */
 
+import { Elysia, type ValidationError } from 'elysia'
+
 const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
 
 /** `field`: the input of the form that is wrong. */
@@ -21,3 +23,25 @@ export function tooManyAttempts(waitMs: number): Response {
 
 /** Passwords are proven a few at a time. */
 export const tooBusy = (): Response => refuse(503, 'Too many people sign in at this moment. Try again', { retryAfterS: 1 })
+
+/** The same where Elysia refuses by itself: a body of the wrong shape, an unknown path. Bugs go up. */
+export const apiErrors = () =>
+  new Elysia({ name: 'api errors' }).onError({ as: 'global' }, ({ code, error }) => {
+    switch (code) {
+      case 'VALIDATION':
+        return refuseShape(error)
+      case 'PARSE':
+        return refuse(400, 'The request is not JSON')
+      case 'NOT_FOUND':
+        return missing()
+      default:
+        throw error
+    }
+  })
+
+/** The description in the route's schema is the sentence for the person. */
+function refuseShape({ valueError }: Readonly<Pick<ValidationError, 'valueError'>>): Response {
+  const field = valueError?.path.slice(1).replaceAll('/', '.') ?? ''
+  const message = valueError?.schema.description ?? 'This is not as expected'
+  return field === '' ? refuse(400, message) : refuse(400, message, { field })
+}

@@ -3,12 +3,27 @@
  * in our form of errors. Rules: pages.md "Sign-in routes", "Failed sign-ins", "Origin".
  */
 
-import { isAuthRoute } from '../../people/auth-routes.ts'
 import { emailOf } from '../../people/memberships.ts'
 import type { Listener } from '../../people/origins.ts'
 import type { People } from '../../people/people.ts'
 import { missing, refuse, tooBusy, tooManyAttempts, wrongEmail } from './answers.ts'
 import { addressOf, callerOf } from './caller.ts'
+
+/** The routes of better-auth that pages use, as methods and paths behind the root; its other routes do not exist. */
+const AUTH_ROUTES: ReadonlySet<string> = new Set([
+  'POST /sign-in/email',
+  'POST /sign-out',
+  'POST /change-password',
+  'POST /request-password-reset',
+  'POST /reset-password',
+  'GET /passkey/generate-register-options',
+  'POST /passkey/verify-registration',
+  'GET /passkey/generate-authenticate-options',
+  'POST /passkey/verify-authentication',
+  'GET /passkey/list-user-passkeys',
+  'POST /passkey/delete-passkey',
+  'POST /passkey/update-passkey',
+])
 
 const RESET = '/request-password-reset'
 /** Each checks a password. */
@@ -19,7 +34,7 @@ const CHALLENGE = '/passkey/generate-authenticate-options'
 export async function askIdentity(people: People, listener: Listener, request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url)
   const way = pathname.slice(`/${listener}/auth`.length)
-  if (!isAuthRoute(request.method, way)) return missing()
+  if (!AUTH_ROUTES.has(`${request.method} ${way}`)) return missing()
   const waitS = way === CHALLENGE ? people.challengeTurns.waitS(addressOf(request.headers), people.monotonicMs()) : 0
   if (waitS > 0) return tooManyAttempts(waitS * 1_000)
   const body = request.method === 'GET' ? null : await request.text()

@@ -2,6 +2,7 @@
 
 import { Elysia, t } from 'elysia'
 import { boundedMap } from '../../core/bounded-map.ts'
+import { GrowingDelay } from '../../core/growing-delay.ts'
 import { parseUsd, toExactUsdText } from '../../core/money.ts'
 import { readCode } from '../../core/prepaid-code.ts'
 import { step } from '../../core/rate-limit.ts'
@@ -13,7 +14,6 @@ import type { AccountCredit } from '../../ledger/reading/account-reports.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse, tooManyAttempts } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
-import { CodeGuesses } from './code-guesses.ts'
 import { refuseUnread } from './unread.ts'
 
 const CREDITS_LIMIT = 50
@@ -79,7 +79,30 @@ type Redeemed = Readonly<{
   already: boolean
 }>
 
-/** One memory of failures for all accounts: else each account would be a fresh start for who guesses. */
+const GROWTH = { firstMs: 1_000, maxMs: 300_000 }
+
+/** `isNone`: what was typed is a code, or nothing could be said of it: it does not count as wrong. */
+type Guess = Readonly<{ refusedMs: number }> | Readonly<{ isNone: () => void }>
+
+/** Wrong codes slow down their person and address: both are refused for a time that grows. A person's wait locks out no other person. */
+class CodeGuesses {
+  readonly #people = new GrowingDelay(GROWTH)
+  readonly #addresses = new GrowingDelay(GROWTH)
+
+  /** Counts as wrong until it is told otherwise, so that many at once are counted, too. `now`: milliseconds. */
+  begin(personId: string, address: string, now: number): Guess {
+    const refusedMs = Math.max(this.#people.waitMs(personId, now), this.#addresses.waitMs(address, now))
+    if (refusedMs > 0) return { refusedMs }
+    const counted = [this.#people.count(personId, now), this.#addresses.count(address, now)]
+    return {
+      isNone: () => {
+        for (const takeBack of counted) takeBack()
+      },
+    }
+  }
+}
+
+/** One memory of failures for all accounts: else each account would be a fresh start for a client that guesses. */
 function redeemer({ world: { ledger, clock } }: Site) {
   const guesses = new CodeGuesses()
   return async ({ actor, person, address }: Caller, accountId: string, typed: string): Promise<Redeemed | Response> => {
