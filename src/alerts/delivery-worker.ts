@@ -8,7 +8,6 @@ import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { AlertStore } from './alert-store.ts'
 import { type Attempted, CLAIM_MS, type DeliveryStore, type DueDelivery, type Receiver } from './delivery-store.ts'
-import { pauseMs } from './retries.ts'
 import type { WebhookMessage } from './send-webhook.ts'
 
 export type DeliveryWorkerParts = Readonly<{
@@ -158,6 +157,18 @@ export class DeliveryWorker {
     const fields = { event_id: eventId, account_id: accountId, channel, attempt: attempts + 1, problem }
     this.#parts.log.notice(pause === undefined ? 'an alert was not delivered' : 'an alert will be delivered later', fields)
   }
+}
+
+const PAUSES_MS = [5_000, 60_000, 300_000, 1_800_000, 7_200_000, 21_600_000, 43_200_000]
+/** Up to a fifth longer, so that what failed together does not come back together. */
+const SPREAD = 0.2
+
+/**
+ * How long a delivery that failed waits for its next attempt; undefined after the last one. `attempts`: those that failed, this one too. `random`: from 0 to 1.
+ */
+export function pauseMs(attempts: number, random: number): number | undefined {
+  const pause = PAUSES_MS[attempts - 1]
+  return pause === undefined ? undefined : Math.round(pause * (1 + SPREAD * random))
 }
 
 /** How often a due delivery that may not start, such as the third of an account, is looked at again at most; the end of another one does so earlier. */

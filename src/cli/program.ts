@@ -4,7 +4,6 @@ import { Command, CommanderError, Option } from 'commander'
 import { wholeNumber } from './arguments.ts'
 import { configOption, type Run, runWith } from './command-context.ts'
 import { type CliEnvironment, EXIT } from './environment.ts'
-import { printable } from './printable.ts'
 import { type ProcessSlot, readCount, readPids, readSlot } from './process-slot.ts'
 import { versionText } from './version.ts'
 
@@ -28,6 +27,13 @@ export async function runCli(argv: readonly string[], { stdout, stderr, ...rest 
     throw error
   }
 }
+
+/** Controls but line feed and tab, other ends of lines, and what turns the direction of writing. */
+const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
+
+/** A repeated argument moves no cursor and sets no colour: such a character is written as `\u001b`, which in a JSON document is the same letter. */
+const printable = (text: string): string =>
+  text.replace(UNPRINTABLE, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 async function makeProgram(argv: readonly string[], environment: CliEnvironment, setExitCode: SetExitCode): Promise<Command> {
   const program = new Command('tollgate')

@@ -1,12 +1,12 @@
-/** All routes as one Elysia. No environment, no listening: tests call it as it is. Rules: platform.md "Elysia". */
+/** All routes as one Elysia. No environment, no listening: tests call it as it is. Rules: platform.md "Elysia", "Bun's server"; operator.md "Shutdown". */
 
 import { Elysia } from 'elysia'
 import type { KeyGate } from '../relay/key-limits.ts'
 import type { Relay } from '../relay/relay.ts'
+import { pathOf } from '../relay/request-target.ts'
 import type { World } from '../world.ts'
 import { absoluteUrl } from './absolute-url.ts'
 import type { ClientLimits } from './client-limit.ts'
-import { connectionClose } from './connection-close.ts'
 import { preflight } from './cors.ts'
 import { dashboardRoutes } from './dashboard.ts'
 import { docsRoutes } from './docs.ts'
@@ -15,7 +15,6 @@ import { publicHealth } from './health.ts'
 import { keyMacro } from './key.ts'
 import { keyStatusRoutes } from './key-status.ts'
 import { modelRoutes } from './models.ts'
-import { pathAsSent } from './path-as-sent.ts'
 import { refusals } from './refusals.ts'
 import { statementKeyRoutes } from './statement-key.ts'
 import { usageRoutes } from './usage.ts'
@@ -43,6 +42,36 @@ export function buildApp({ world, relay, keyLimits, clientLimits }: AppParts) {
     .use(publicHealth(world))
   const isListening = (): boolean => app.server !== null
   return app.use(docsRoutes(world, () => app))
+}
+
+/**
+ * Accepts a path of the API only as it is written. Bun hands over `/v1/./models` and `/v1\models` as `/v1/models`, but matches its own routes, in which
+ * Elysia puts those of the API, against what was sent. So a path that reaches the handler behind them was written differently, and is 404. `isListening`:
+ * only a listening server matches routes of its own. Rules: contract.md "Errors".
+ */
+const pathAsSent = (isListening: () => boolean) =>
+  new Elysia({ name: 'path-as-sent' }).wrap((answer) => (request: Request) => {
+    // A request that Bun matched has the parameters of its route; a preflight has none by design.
+    if (!('params' in request) && request.method !== 'OPTIONS' && isListening() && pathOf(request.url).startsWith(API))
+      Object.defineProperty(request, 'url', { value: request.url.replace(API, `${API}./`), configurable: true })
+    return answer(request)
+  })
+
+const API = '/v1/'
+
+/**
+ * While the process leaves, every answer carries `Connection: close`, so that the client's next request opens a connection to another process:
+ * https://www.rfc-editor.org/rfc/rfc9112#section-9.6.
+ */
+const connectionClose = ({ isLeaving }: Pick<World, 'isLeaving'>) =>
+  new Elysia({ name: 'connection-close' }).wrap(
+    (answer) => (request: Request) => (isLeaving() ? closing(answer(request)) : answer(request)),
+  )
+
+async function closing(answer: unknown): Promise<unknown> {
+  const response = await answer
+  if (response instanceof Response) response.headers.set('connection', 'close')
+  return response
 }
 
 /** The routes with the types of what they take and answer, for clients in TypeScript (Eden). */

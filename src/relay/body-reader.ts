@@ -1,6 +1,6 @@
 /**
  * Reads and hashes heavy bodies on threads, since streams cannot wait for them. Bodies below a megabyte have a thread for themselves, so that they never wait
- * for the second that the largest take. Rules: requests.md "Heavy bodies".
+ * for the second that the largest take. Rules: requests.md "Heavy bodies", "Repeated requests".
  */
 
 import type { Model } from '../core/catalog.ts'
@@ -9,6 +9,7 @@ import { READ_HEADERS } from '../core/native/versions.ts'
 import { Refusal } from '../core/refusal.ts'
 import { BodyQueue, type BodyQueueOptions } from './body-queue.ts'
 import { type BodyTask, type HeavyAnswer, type LookedUp, type Question, type Recalled, refusalOf, type Unusable } from './body-task.ts'
+import { type Pieces, UNREADABLE } from './read-body.ts'
 import type { ReaderName } from './readers.ts'
 
 /** On whose behalf: each account has its turn, and a client that leaves while it waits loses its place. */
@@ -27,7 +28,7 @@ export type HeavyBody = Turn &
 
 /** Resolves with `left` where the client left before its turn. */
 export type HeavyRead = Call<unknown> | Refusal | 'left'
-export type HeavyHash = Readonly<{ hash: Uint8Array; bytes: Uint8Array }> | Refusal | 'left'
+type HeavyHash = Readonly<{ hash: Uint8Array; bytes: Uint8Array }> | Refusal | 'left'
 
 export type HeavyMessage = Omit<Extract<BodyTask, { kind: 'answer' }>, 'kind'>
 
@@ -91,4 +92,26 @@ export class BodyReader {
   #queueOf(pieces: readonly Uint8Array[]): BodyQueue {
     return pieces.reduce((sum, { byteLength }) => sum + byteLength, 0) <= SHORT_BYTES_MAX ? this.#short : this.#long
   }
+}
+
+/** A smaller body is hashed on the loop, which takes it half a millisecond a MiB. */
+const SMALL_BYTES_MAX = 256 * 1024
+
+/** `pieces`: the body, since those that were given may be gone. */
+export type Hashed = Readonly<{ hash: Uint8Array; pieces: Pieces }>
+
+/** The SHA-256 of a body: of a small one at once, of a larger one on a thread. */
+export async function hashBody(
+  bodyReader: BodyReader,
+  { signal }: Pick<Request, 'signal'>,
+  { accountId }: Pick<Turn, 'accountId'>,
+  pieces: Pieces,
+): Promise<Hashed | Refusal> {
+  const [first = new Uint8Array(), ...more] = pieces
+  if (more.length === 0 && first.byteLength <= SMALL_BYTES_MAX)
+    return { hash: Bun.SHA256.hash(first, new Uint8Array(32)) as Uint8Array, pieces }
+  const hashed = await bodyReader.hash(pieces, { accountId, signal })
+  // The same as for a client that left while it sent its body.
+  if (hashed === 'left') return UNREADABLE
+  return hashed instanceof Refusal ? hashed : { hash: hashed.hash, pieces: [hashed.bytes] }
 }

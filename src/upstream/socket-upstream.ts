@@ -2,9 +2,9 @@
 
 import { type BoundedMap, boundedMap } from '../core/bounded-map.ts'
 import type { Dialect } from '../core/native/event.ts'
+import { BodyStream } from './body-stream.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
-import { bodyOf } from './content-encoding.ts'
 import type { Door, Fields } from './doors/door.ts'
 import { connectionFault } from './fault.ts'
 import { type CallEvents as ConnectionCall, Http1Call } from './http1-call.ts'
@@ -13,7 +13,10 @@ import { fieldLines, requestBytes, requestHead } from './http1-request.ts'
 import { type NativeAnswer, type NativeCall, replyOf, STALE_MS } from './native-reply.ts'
 import { requestFields } from './native-request.ts'
 import { proofOf } from './proof.ts'
+import { PulledBody } from './pulled-body.ts'
+import { PushedBody } from './pushed-body.ts'
 import {
+  type Body,
   type BodySink,
   type BodySource,
   type Fault,
@@ -188,4 +191,23 @@ class Sent implements ConnectionCall {
     this.#resolve?.(begun)
     this.#resolve = undefined
   }
+}
+
+type Encoding = ConstructorParameters<typeof DecompressionStream>[0]
+
+const FORMATS: Readonly<Record<string, Encoding>> = { gzip: 'gzip', 'x-gzip': 'gzip', deflate: 'deflate', br: 'brotli', zstd: 'zstd' }
+
+/**
+ * The sink for the encoded body, and the decoded body, for upstreams that compress although they are sent `accept-encoding: identity`. A body with an unknown
+ * encoding is passed on as it is: its reader finds neither a message nor a stream in it.
+ */
+function bodyOf(source: BodySource, encoding: string | undefined): Readonly<{ sink: BodySink; body: Body }> {
+  const format = encoding === undefined ? undefined : FORMATS[encoding.toLowerCase()]
+  if (format === undefined) {
+    const body = new PushedBody(source)
+    return { sink: body, body }
+  }
+  const sink = new BodyStream(source)
+  const inflated = sink.stream.pipeThrough(new DecompressionStream(format) as ReadableWritablePair<Uint8Array, Uint8Array>)
+  return { sink, body: new PulledBody(inflated) }
 }

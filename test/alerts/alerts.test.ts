@@ -5,7 +5,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { ALERT_BOUNDS } from '../../src/alerts/alert-store.ts'
-import { pauseMs } from '../../src/alerts/retries.ts'
+import { pauseMs } from '../../src/alerts/delivery-worker.ts'
 import { until } from '../support/until.ts'
 import { AlertWorld, BELOW_10, SECRET, usd } from './alert-world.ts'
 import { isSigned, type Receiver, startReceiver } from './receiver.ts'

@@ -1,4 +1,4 @@
-/** Accounts and their keys as the command line shows them: one by id or name, all a page at a time. Rules: operator.md "Lists"; keys.md "Balance of a key". */
+/** Accounts and their keys as the command line shows them: one by id or name, all a page at a time. Rules: operator.md "Lists", "Commands"; keys.md "Balance of a key". */
 
 import { and, desc, eq, or, type SQL, sql } from 'drizzle-orm'
 import type { DatabaseProblem } from '../../../db/problem.ts'
@@ -6,11 +6,11 @@ import { accounts, keys } from '../../../db/schema/accounts.ts'
 import { availableOf, type KeyRecord, type KeyState } from '../../core/key.ts'
 import { type Picos, picos } from '../../core/money.ts'
 import { type Connection, ormOf } from '../sql/connection.ts'
-import { byIdOrName, type NameProblem } from './id-or-name.ts'
 import { accountColumns, keyColumns } from './key-columns.ts'
 import { beginsWith } from './name-search.ts'
 import { type Page, type Paging, pageOf } from './page.ts'
 
+type NameProblem = Readonly<{ problem: 'unknown' | 'ambiguous'; message: string }>
 export type ReportProblem = DatabaseProblem | NameProblem
 
 export type KeyReport = KeyRecord &
@@ -127,6 +127,17 @@ export class AccountLists {
 
 /** A name that stands for more is told with so many of their ids. */
 const NAMESAKES_MAX = 100
+
+/** The one of `found`, which are all with that id or name; an id wins over a name, and a name that two have is no answer. */
+function byIdOrName<T extends Readonly<{ id: string }>>(found: readonly T[], idOrName: string, what: 'key' | 'account'): T | NameProblem {
+  const byId = found.find(({ id }) => id === idOrName)
+  const [first, second] = found
+  if (byId !== undefined) return byId
+  if (first === undefined) return { problem: 'unknown', message: `there is no ${what} ${idOrName}` }
+  if (second === undefined) return first
+  const ids = found.map(({ id }) => id).sort()
+  return { problem: 'ambiguous', message: `${idOrName} names ${found.length} ${what}s: ${ids.join(', ')}` }
+}
 
 const idOf = ({ id }: Readonly<{ id: string }>): string => id
 
