@@ -73,6 +73,7 @@ test(
       { argv: ['upstreams', 'list'], out: /"simulator"/ },
       { argv: ['upstreams', 'out', 'simulator', '--reason', 'a look'], out: /./ },
       { argv: ['upstreams', 'in', 'simulator'], out: /./ },
+      { argv: ['upstreams', 'probe', 'nowhere'], code: 2, err: /no upstream is named nowhere/ },
       { argv: ['audit', 'list'], out: /"ref": "code:batch_/ },
       { argv: ['reconcile', 'report.json'] },
       { argv: ['people', 'invite', 'ann@example.com', '--account', 'acme'], out: /http/ },
