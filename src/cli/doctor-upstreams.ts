@@ -15,6 +15,7 @@ import { NATIVE_VERSION } from '../core/native/versions.ts'
 import { holdFor } from '../core/pricing.ts'
 import { doorOfUpstream } from '../members.ts'
 import { CallStop } from '../relay/deadline.ts'
+import type { BodyDecoder, Door } from '../upstream/doors/door.ts'
 import { requestOf } from '../upstream/fetch-upstream.ts'
 import { isFault, type UpstreamRequest } from '../upstream/upstream.ts'
 import type { Finding } from './doctor-finding.ts'
@@ -24,6 +25,8 @@ const ANSWER_TIMEOUT_MS = 60_000
 const ERROR_CHARS_MAX = 200
 
 type Served = Readonly<{ model: Model; id: string }>
+/** `opened`: its door. */
+type Called = UpstreamConfig & Readonly<{ opened: Door }>
 
 /** `mayGenerate`: calls that cost money, too; `say` is told before the first of them what they cost at most. */
 export async function upstreamFindings(config: Config, mayGenerate: boolean, say: (text: string) => void): Promise<readonly Finding[]> {
@@ -58,7 +61,9 @@ const priceOf = (model: Model, body: string): Picos =>
   )
 
 /** One model after another: an upstream that does not answer is reported once. */
-async function findingsOf(upstream: UpstreamConfig, models: readonly Served[], mayGenerate: boolean): Promise<readonly Finding[]> {
+async function findingsOf(configured: UpstreamConfig, models: readonly Served[], mayGenerate: boolean): Promise<readonly Finding[]> {
+  // One door for all of its calls, since it may fetch a token first.
+  const upstream = { ...configured, opened: doorOfUpstream(configured) }
   const check = `upstream ${upstream.name}`
   if (models.length === 0) return [{ check, status: 'warning', detail: 'serves no model' }]
   const findings: Finding[] = []
@@ -75,7 +80,7 @@ async function findingsOf(upstream: UpstreamConfig, models: readonly Served[], m
 /** A text: what is wrong whatever the model. Undefined: nothing is. */
 type Learnt = string | Readonly<{ status: Finding['status']; detail: string }> | undefined
 
-async function countsWith(upstream: UpstreamConfig, served: Served): Promise<Learnt> {
+async function countsWith(upstream: Called, served: Served): Promise<Learnt> {
   const { id } = served
   const answer = await post(upstream, served, '/v1/messages/count_tokens', countBody(id), COUNT_TIMEOUT_MS)
   if (typeof answer === 'string') return answer
@@ -90,7 +95,7 @@ async function countsWith(upstream: UpstreamConfig, served: Served): Promise<Lea
 }
 
 /** An empty request is free: a server that has the path refuses it by its form. */
-async function withoutCount(upstream: UpstreamConfig, served: Served): Promise<Learnt> {
+async function withoutCount(upstream: Called, served: Served): Promise<Learnt> {
   const { id } = served
   const answer = await post(upstream, served, '/v1/messages', JSON.stringify({ model: id }), COUNT_TIMEOUT_MS)
   if (typeof answer === 'string') return answer
@@ -107,7 +112,7 @@ async function withoutCount(upstream: UpstreamConfig, served: Served): Promise<L
 }
 
 /** Servers of chat count nothing, and refuse an empty request by its form as well. */
-async function knowsChat(upstream: UpstreamConfig, served: Served): Promise<Learnt> {
+async function knowsChat(upstream: Called, served: Served): Promise<Learnt> {
   const { id } = served
   const answer = await post(upstream, served, CHAT_ROUTE, JSON.stringify({ model: id }), COUNT_TIMEOUT_MS)
   if (typeof answer === 'string') return answer
@@ -119,7 +124,7 @@ async function knowsChat(upstream: UpstreamConfig, served: Served): Promise<Lear
 
 const CHAT_ROUTE = '/chat/completions'
 
-async function answersWith(upstream: UpstreamConfig, served: Served): Promise<Learnt> {
+async function answersWith(upstream: Called, served: Served): Promise<Learnt> {
   const { id } = served
   const { door } = upstream
   const isChat = door.kind === 'openai'
@@ -149,7 +154,7 @@ type UpstreamReply = Readonly<{ status: number; json: unknown; error: string }>
 
 /** The reply, or a text why there is none. The words are the upstream's, without our key. */
 async function post(
-  upstream: UpstreamConfig,
+  upstream: Called,
   { model, id }: Served,
   path: UpstreamRequest['path'],
   body: string,
@@ -165,7 +170,7 @@ async function post(
     version: path === CHAT_ROUTE ? '' : NATIVE_VERSION,
     betas: '',
   }
-  const sent = await requestOf({ ...upstream, door: doorOfUpstream(upstream) }, asked, new CallStop())
+  const sent = await requestOf({ ...upstream, door: upstream.opened }, asked, new CallStop())
   if (isFault(sent)) return `no call can be made (${sent.cause})`
   try {
     const response = await fetch(sent.url, {
@@ -176,7 +181,8 @@ async function post(
       signal: AbortSignal.timeout(timeoutMs),
       ...(proxyUrl === undefined ? {} : { proxy: proxyUrl }),
     })
-    const text = await response.text()
+    const reading = response.ok ? upstream.opened.reading?.(asked, response.headers.get('content-type') ?? '', {}) : undefined
+    const text = reading === undefined ? await response.text() : textOf(reading.decoder, await response.bytes())
     const json = parse(text)
     const message = withoutSecrets(errorOfBody(text)?.message ?? '', upstream)
     return { status: response.status, json, error: (message === '' ? '' : `: ${message}`).slice(0, ERROR_CHARS_MAX) }
@@ -184,6 +190,9 @@ async function post(
     return `${baseUrl} does not answer (${causeOf(error)})`
   }
 }
+
+const textOf = (decoder: BodyDecoder, bytes: Uint8Array): string =>
+  [decoder.push(bytes), decoder.end()].map((piece) => (piece === 'broken' ? '' : new TextDecoder().decode(piece))).join('')
 
 /** The system's code (`ECONNREFUSED`) where there is one: the error's name does not tell a wrong address from a timeout. */
 function causeOf(error: unknown): string {

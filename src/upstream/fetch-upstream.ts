@@ -57,7 +57,8 @@ async function call(options: FetchUpstreamOptions, asked: NativeCall, mayRetry: 
     status: response.status,
     contentType: response.headers.get('content-type'),
     retryAfter: response.headers.get('retry-after'),
-    requestId: response.headers.get('request-id') ?? response.headers.get('x-request-id'),
+    requestId: response.headers.get('request-id') ?? response.headers.get('x-request-id') ?? response.headers.get('x-amzn-requestid'),
+    errorName: response.headers.get('x-amzn-errortype'),
     body: response.body === null ? undefined : new PulledBody(response.body, asked.events.onOver),
   })
 }

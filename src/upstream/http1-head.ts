@@ -16,7 +16,18 @@ type Fields = ReadonlyMap<string, string>
 /** How the body is delimited: by its length in bytes, by chunks, or by the end of the connection. */
 export type Framing = number | 'chunked' | 'close'
 
-const READ = ['connection', 'content-encoding', 'content-length', 'content-type', 'request-id', 'retry-after', 'transfer-encoding'] as const
+const READ = [
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'request-id',
+  'retry-after',
+  'transfer-encoding',
+  'x-amzn-errortype',
+  'x-amzn-requestid',
+  'x-request-id',
+] as const
 const READ_NAMES: ReadonlySet<string> = new Set(READ)
 /** An answer has some twenty fields; for most of them the length of the name alone shows that they are not read. */
 const READ_LENGTHS: ReadonlySet<number> = new Set(READ.map(({ length }) => length))

@@ -14,6 +14,8 @@ export type NativeAnswer = Readonly<{
   retryAfter: string | null
   /** The upstream's own id of the request. */
   requestId: string | null
+  /** The name that the error has in a field; null where there is none. */
+  errorName: string | null
   body: Body | undefined
 }>
 
@@ -42,7 +44,6 @@ export type Answerer = Readonly<{ name: string; dialect: Dialect; door: Door; hi
 export function replyOf(answerer: Answerer, asked: NativeCall, answer: NativeAnswer): Reply | Fault | Promise<Fault> {
   const { name: upstream, dialect, door, hidesErrorText = false } = answerer
   const { status, body } = answer
-  if (status === 401) door.refused?.()
   if (status !== 200) return errorOf(answerer, asked, answer)
   const contentType = answer.contentType?.toLowerCase() ?? ''
   const reading = door.reading?.(asked.request, contentType, asked.events)
@@ -65,13 +66,15 @@ const nameOf = ({ requestId }: NativeAnswer): Pick<Reply, 'requestId'> =>
   requestId === null ? UNNAMED : { requestId: requestId.slice(0, REQUEST_ID_LENGTH_MAX) }
 
 async function errorOf(
-  { name: upstream, hidesErrorText }: Answerer,
+  { name: upstream, door, hidesErrorText }: Answerer,
   { request, events, calledAtMs }: NativeCall,
   answer: NativeAnswer,
 ): Promise<Fault> {
-  const { status, body, retryAfter } = answer
+  const { body, retryAfter } = answer
   events.onErrorHead?.()
   const text = await readSome(body, Math.max(ERROR_TEXT_MS, calledAtMs + ERROR_CALL_MS - performance.now()))
+  const status = door.errorStatus?.(answer.status, answer.errorName ?? '', text) ?? answer.status
+  if (status === 401) door.refused?.()
   if (status === 400 && request.betas !== '' && BETAS.test(text)) events.onBetasRefused?.(betasIn(text, request.betas.split(',')))
   const fault = statusFault(upstream, request, status, text, retryAfter)
   return { ...fault, ...(hidesErrorText ? { refusal: inOwnWords(fault.refusal) } : {}), ...nameOf(answer) }

@@ -171,7 +171,8 @@ class Sent implements ConnectionCall {
       status,
       contentType: fields.get('content-type') ?? null,
       retryAfter: fields.get('retry-after') ?? null,
-      requestId: fields.get('request-id') ?? fields.get('x-request-id') ?? null,
+      requestId: fields.get('request-id') ?? fields.get('x-request-id') ?? fields.get('x-amzn-requestid') ?? null,
+      errorName: fields.get('x-amzn-errortype') ?? null,
       body,
     })
     return sink

@@ -22,6 +22,8 @@ export interface Door {
   prove?(call: ProvenCall): Proof | Promise<Proof>
   /** A 200 is a chat completion or a stream of its chunks, which are read by the format of the client; absent: it is native, or becomes it by `reading`. */
   readonly chat?: ChatAnswers
+  /** As which status an error counts whose name says more than its own; `text`: its body. */
+  errorStatus?(status: number, name: string, text: string): number
   /** The server refused the proof: the next call has another one, where there may be another. */
   refused?(): void
   /** How the body of a 200 is read; absent or undefined: it is native. */

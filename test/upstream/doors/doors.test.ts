@@ -195,4 +195,39 @@ describe.each(Object.keys(TRANSPORTS))('over %s', (transport) => {
       await upstream.call(request({ betas: 'one-1,two-1' }), never(), { onBetasRefused: (betas) => void told.push(betas) })
     expect(told).toEqual([['two-1'], ['one-1', 'two-1']])
   })
+
+  test.each([
+    [400, 'ServiceQuotaExceededException', 'busy', false],
+    [429, 'ModelNotReadyException', 'busy', false],
+    [400, 'ExpiredTokenException', 'account', true],
+    [403, 'AccessDeniedException', 'account', true],
+    [424, 'ModelErrorException', 'broken', false],
+    [408, 'ModelTimeoutException', 'broken', false],
+    [500, 'InternalServerException', 'broken', false],
+    [400, 'ValidationException', undefined, false],
+    [400, 'ValidationException: The provided model identifier is invalid.', 'account', true],
+  ] as const)('an error of AWS counts by its name: %s, %s', async (status, words, trouble, isAlarm) => {
+    const [name = '', message = 'words'] = words.split(': ')
+    using server = serving(() =>
+      Response.json({ message }, { status, headers: { 'x-amzn-errortype': `${name}:http://x/`, 'x-amzn-requestid': 'r-1' } }),
+    )
+    const door = doorOf({ kind: 'bedrock', proof: { by: 'key' } }, NO_EDITS, { apiKey: 'k', auth: 'bearer' })
+    const fault = await upstreamAt(server.url, door).call(request(), never())
+    expect(fault).toMatchObject({ kind: 'fault', isAlarm, requestId: 'r-1' })
+    expect(fault.kind === 'fault' && fault.trouble?.kind).toBe(trouble)
+  })
+
+  test.each([
+    ['Google’s', 403, { error: { code: 403, message: 'Permission denied on model', status: 'PERMISSION_DENIED' } }, 'account'],
+    ['Google’s', 429, [{ error: { code: 429, message: 'Quota exceeded', status: 'RESOURCE_EXHAUSTED' } }], 'busy'],
+    ['Foundry’s', 404, { error: { code: 'DeploymentNotFound', message: 'The API deployment does not exist.' } }, 'broken'],
+    ['Foundry’s', 429, { statusCode: 429, message: 'Rate limit is exceeded.' }, 'busy'],
+    ['Foundry’s', 400, { error: { code: 'BadRequest', message: 'max_tokens: too large' } }, undefined],
+  ] as const)('an error in %s shape counts by the table: %s', async (_whose, status, body, trouble) => {
+    using server = serving(() => Response.json(body, { status }))
+    const door = doorOf({ kind: 'foundry', proof: { by: 'key' } }, NO_EDITS, { apiKey: 'k' })
+    const fault = await upstreamAt(server.url, door).call(request(), never())
+    expect(fault.kind === 'fault' && fault.trouble?.kind).toBe(trouble)
+    if (status === 400) expect(fault.kind === 'fault' && fault.refusal.message).toBe('max_tokens: too large')
+  })
 })
