@@ -44,8 +44,9 @@ function usageOf(chunks: readonly Uint8Array[]): ExpectedUsage {
   const { observation, state } = reader
   const end = state instanceof Refusal ? state.name : state
   if (end === 'reading') throw new Error('the stream never ended')
-  const counted = end === 'complete' ? finalUsage(observation, GOLDEN_BOUNDS) : partialUsage(observation, GOLDEN_BOUNDS)
-  return { ...counted, stopReason: observation.stopReason ?? null, end }
+  const { usage, isEstimated } = end === 'complete' ? finalUsage(observation, GOLDEN_BOUNDS) : partialUsage(observation, GOLDEN_BOUNDS)
+  return { usage, isEstimated, stopReason: observation.stopReason ?? null, end }
+}
 }
 
 /** The same events in binary frames, as far as the door could have sent them: JSON, with its type inside. */
