@@ -10,6 +10,8 @@ import { crc32 } from 'node:zlib'
 import { EventStreamDecoder } from '../src/core/aws-event-stream/decoder.ts'
 import type { Call } from '../src/core/format.ts'
 import { chatFormat } from '../src/core/formats/chat/format.ts'
+import { PassedStream } from '../src/core/formats/chat/pass/stream.ts'
+import { NativeStream } from '../src/core/formats/chat/reverse/native-stream.ts'
 import type { ChatEcho } from '../src/core/formats/chat/wire.ts'
 import { MessagesTranscoder } from '../src/core/formats/messages/stream.ts'
 import type { Transcoder } from '../src/core/transcoder.ts'
@@ -79,6 +81,34 @@ function feedBinary(chunks: readonly Uint8Array[]): number {
   )
 }
 
+/** The same text as servers that speak chat send it: OpenAI with its padding, and vLLM. */
+function chatStream(isPadded: boolean): readonly Uint8Array[] {
+  const words = ['The', ' tide', ' at', ' Brest', ' “turns”', ' at', ' noon', '.']
+  const head = { id: 'chatcmpl-A1', object: 'chat.completion.chunk', created: 1_764_000_000, model: 'gpt-x' }
+  const chunk = (delta: object, index: number, finish: string | null = null): Uint8Array =>
+    Buffer.from(
+      `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...(isPadded ? { usage: null, obfuscation: 'x'.repeat(1 + (index % 13)) } : {}) })}\n\n`,
+    )
+  const deltas = Array.from({ length: EVENTS - 3 }, (_, index) => chunk({ content: words[index % words.length] }, index))
+  const usage = JSON.stringify({ ...head, choices: [], usage: { prompt_tokens: 20, completion_tokens: EVENTS } })
+  return [chunk({ role: 'assistant', content: '' }, 0), ...deltas, chunk({}, 0, 'stop'), Buffer.from(`data: ${usage}\n\ndata: [DONE]\n\n`)]
+}
+
+/** Chat on to a chat client. */
+const feedChat = (chunks: readonly Uint8Array[]): number => feed(new PassedStream(CALL, STAMP), chunks)
+
+/** Chat to a native client: made native, then read as any native stream is. */
+function feedReverse(chunks: readonly Uint8Array[]): number {
+  const native = new NativeStream({ reasoning: 'auto', id: 'msg_1' })
+  return feed(
+    new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS),
+    chunks.map((chunk) => native.push(chunk)),
+  )
+}
+
+const openaiFrames = chatStream(true)
+const vllmFrames = chatStream(false)
+const vllmPieces = inPieces(vllmFrames, 16_384)
 const frames = longStream()
 const binary = frames.map((frame) => chunkFrame(/^data: (.*)$/m.exec(Buffer.from(frame).toString())?.[1] ?? ''))
 const binaryPieces = inPieces(binary, 16_384)
@@ -92,6 +122,11 @@ const contestants: readonly Contestant[] = [
   { name: 'native pass, binary frames in 16 KiB', run: () => feedBinary(binaryPieces) },
   { name: 'chat, an event a chunk', run: () => feed(chatFormat.transcoder(CALL, STAMP), frames) },
   { name: 'chat, 16 KiB chunks', run: () => feed(chatFormat.transcoder(CALL, STAMP), pieces) },
+  { name: 'chat to chat, an event a chunk', run: () => feedChat(vllmFrames) },
+  { name: 'chat to chat, padded, an event a chunk', run: () => feedChat(openaiFrames) },
+  { name: 'chat to chat, 16 KiB chunks', run: () => feedChat(vllmPieces) },
+  { name: 'chat to native, an event a chunk', run: () => feedReverse(vllmFrames) },
+  { name: 'chat to native, 16 KiB chunks', run: () => feedReverse(vllmPieces) },
   { name: SLOW_WAY, run: () => slowly(whole) },
 ]
 

@@ -3,7 +3,8 @@
  * Rules: openai.md "Chat answers", "Ends"; chat.md "Chunks", "End".
  */
 
-import { ascii, concat, EMPTY, encodeJson, solid, toBytes } from '../../../bytes/byte-string.ts'
+import { ascii, encodeJson, solid, toBytes } from '../../../bytes/byte-string.ts'
+import { ByteWriter } from '../../../bytes/byte-writer.ts'
 import type { Answered, Stamp } from '../../../format.ts'
 import { isGiven, type JsonObject } from '../../../json.ts'
 import type { Template } from '../../../native/delta-run.ts'
@@ -33,7 +34,6 @@ export class PassedStream implements Transcoder, ChatSink {
   #writer: ChunkWriter | undefined
   /** The halves of a chunk around each kind of piece, as they are first needed. */
   readonly #templates = new Map<string, Template>()
-  #out = EMPTY
   readonly #calls = new CallPositions()
   #hasRole = false
   #isLegacy = false
@@ -50,11 +50,14 @@ export class PassedStream implements Transcoder, ChatSink {
   }
 
   push(chunk: Uint8Array): Pushed {
+    // A bug in another stream's push may have left something.
+    OUT.clear()
     this.#reader.push(chunk)
     return this.#take()
   }
 
   end(how: StreamClose): Pushed {
+    OUT.clear()
     this.#reader.end(how)
     return this.#take()
   }
@@ -77,7 +80,10 @@ export class PassedStream implements Transcoder, ChatSink {
     const position = field === 'arguments' ? this.#calls.positionOf({ index: call, id: undefined, name: undefined }) : 0
     const { before, after } =
       this.#templates.get(field === 'arguments' ? `${field}${position}` : field) ?? this.#templateOf(field, position)
-    this.#out = concat(this.#out, concat(before, literal.slice(from, to), after))
+    OUT.reserve(before.length + to - from + after.length)
+    OUT.text(before)
+    OUT.text(literal.slice(from, to))
+    OUT.text(after)
   }
 
   chunk({ choice, delta }: ChatChoice, _chunk: JsonObject): void {
@@ -90,7 +96,9 @@ export class PassedStream implements Transcoder, ChatSink {
     this.#hasRole = true
     if (Object.keys(allowed).length === 0 && logprobs === null && !isFirst) return
     const head = isFirst ? { role: 'assistant', content: '' } : {}
-    this.#out = concat(this.#out, this.#written.chunk({ ...head, ...allowed }, logprobs))
+    const written = this.#written.chunk({ ...head, ...allowed }, logprobs)
+    OUT.reserve(written.length)
+    OUT.text(written)
   }
 
   get #written(): ChunkWriter {
@@ -116,18 +124,11 @@ export class PassedStream implements Transcoder, ChatSink {
 
   #take(): Pushed {
     const { state } = this.#reader
-    const now = this.#now()
+    const now = OUT.length === 0 ? NOTHING : { now: OUT.take() }
     if (state === 'reading') return now
     if (state === 'complete') return { ...now, last: this.#finish() }
     const refusal = state.error === undefined ? new Refusal('upstreamBroken') : refusalOfErrorEvent(state.error, this.#call.model)
     return { ...now, fault: this.#hidesErrorText ? inOwnWords(refusal) : refusal }
-  }
-
-  #now(): Pushed {
-    if (this.#out === EMPTY) return NOTHING
-    const now = toBytes(this.#out)
-    this.#out = EMPTY
-    return { now }
   }
 
   #finish(): Uint8Array {
@@ -137,4 +138,6 @@ export class PassedStream implements Transcoder, ChatSink {
   }
 }
 
+/** Of all streams: empty between two pushes. */
+const OUT = new ByteWriter()
 const NOTHING: Pushed = {}

@@ -3,7 +3,8 @@
  * native.md "Stream".
  */
 
-import { ascii, type ByteString, concat, EMPTY, encodeJson } from '../../../bytes/byte-string.ts'
+import { ascii, type ByteString, encodeJson, solid } from '../../../bytes/byte-string.ts'
+import { ByteWriter } from '../../../bytes/byte-writer.ts'
 import { writeNativeEvent } from '../../../native/event.ts'
 import { ownSignature, type ReasoningField } from '../../../native/own-signature.ts'
 import { CallPositions } from './call-positions.ts'
@@ -15,6 +16,8 @@ type OpenBlock =
   | Readonly<{ kind: 'reasoning'; before: ByteString; field: ReasoningField }>
   | Readonly<{ kind: 'call'; before: ByteString; position: number; args: OpenArguments }>
 
+/** Of all streams: empty between two pushes. */
+const OUT = new ByteWriter()
 const AFTER = ascii`}}\n\n`
 const DELTAS = {
   text: ascii`text_delta","text":`,
@@ -25,8 +28,6 @@ const DELTAS = {
 const NO_ARGUMENTS = ascii`"null"`
 
 export class NativeBlocks {
-  /** Frames that have not left. */
-  out = EMPTY
   readonly #waiting = new WaitingBlocks()
   #open: OpenBlock | undefined
   #index = 0
@@ -98,10 +99,19 @@ export class NativeBlocks {
     this.#close()
   }
 
-  take(): ByteString {
-    const { out } = this
-    this.out = EMPTY
-    return out
+  /** Frames of ours, before those that follow. */
+  write(frames: ByteString): void {
+    OUT.reserve(frames.length)
+    OUT.text(frames)
+  }
+
+  /** All frames since the last time, which are the caller's own; what is not taken is lost. */
+  static take(): Uint8Array {
+    return OUT.take()
+  }
+
+  static clear(): void {
+    OUT.clear()
   }
 
   /** Whether another block may begin now: the open one is closed then. A call lasts until its arguments are whole. */
@@ -142,12 +152,17 @@ export class NativeBlocks {
   #start(kind: OpenBlock['kind'], block: Readonly<Record<string, unknown>>): ByteString {
     this.#close()
     const index = this.#index++
-    this.#write(writeNativeEvent('content_block_start', { index, content_block: block }))
-    return ascii`event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{"type":"${DELTAS[kind]}`
+    this.write(writeNativeEvent('content_block_start', { index, content_block: block }))
+    return solid(ascii`event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{"type":"${DELTAS[kind]}`)
   }
 
   #delta(literal: ByteString): void {
-    if (this.#open !== undefined) this.#write(concat(this.#open.before, literal, AFTER))
+    if (this.#open === undefined) return
+    const { before } = this.#open
+    OUT.reserve(before.length + literal.length + AFTER.length)
+    OUT.text(before)
+    OUT.text(literal)
+    OUT.text(AFTER)
   }
 
   #close(): void {
@@ -157,12 +172,8 @@ export class NativeBlocks {
     const index = this.#index - 1
     if (open.kind === 'reasoning') {
       const delta = { type: 'signature_delta', signature: ownSignature(open.field) }
-      this.#write(writeNativeEvent('content_block_delta', { index, delta }))
+      this.write(writeNativeEvent('content_block_delta', { index, delta }))
     }
-    this.#write(writeNativeEvent('content_block_stop', { index }))
-  }
-
-  #write(frames: ByteString): void {
-    this.out = concat(this.out, frames)
+    this.write(writeNativeEvent('content_block_stop', { index }))
   }
 }

@@ -3,7 +3,7 @@
  * them. Rules: openai.md "Blocks", "Ends", "Usage".
  */
 
-import { concat, EMPTY, encodeJson, toBytes } from '../../../bytes/byte-string.ts'
+import { concat, encodeJson } from '../../../bytes/byte-string.ts'
 import type { ReasoningSetting } from '../../../chat-dialect.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
 import { writeNativeEvent } from '../../../native/event.ts'
@@ -48,11 +48,13 @@ export class NativeStream implements ChatSink {
   }
 
   push(chunk: Uint8Array): Uint8Array {
+    NativeBlocks.clear()
     this.#reader.push(chunk)
     return this.#take()
   }
 
   end(how: StreamClose): Uint8Array {
+    NativeBlocks.clear()
     this.#reader.end(how)
     return this.#take()
   }
@@ -79,10 +81,7 @@ export class NativeStream implements ChatSink {
     if (this.#hasStarted) return
     this.#hasStarted = true
     const id = nativeId(chunk?.['id'], this.#options.id)
-    this.#blocks.out = concat(
-      this.#blocks.out,
-      writeNativeEvent('message_start', { message: { ...headOf(id, chunk), content: [], ...UNENDED } }),
-    )
+    this.#blocks.write(writeNativeEvent('message_start', { message: { ...headOf(id, chunk), content: [], ...UNENDED } }))
   }
 
   #take(): Uint8Array {
@@ -91,8 +90,7 @@ export class NativeStream implements ChatSink {
     if (state === 'complete' && !this.#isEnded) this.#finish()
     else if (state !== 'reading' && state !== 'complete' && state.error !== undefined) return this.#fail(state.error)
     else if (state !== 'reading' && state !== 'complete' && !this.#isEnded) return this.#fail(BROKEN)
-    const out = this.#blocks.take()
-    return out === EMPTY ? NOTHING : toBytes(out)
+    return NativeBlocks.take()
   }
 
   #finish(): void {
@@ -102,15 +100,15 @@ export class NativeStream implements ChatSink {
     const { observation, usage } = this.#reader
     const delta = { stop_reason: observation.stopReason ?? null, stop_sequence: observation.stopSequence ?? null }
     const end = writeNativeEvent('message_delta', usage === undefined ? { delta } : { delta, usage })
-    this.#blocks.out = concat(this.#blocks.out, end, writeNativeEvent('message_stop'))
+    this.#blocks.write(concat(end, writeNativeEvent('message_stop')))
   }
 
   /** What was said so far leaves before it. */
   #fail(error: Readonly<Record<string, unknown>>): Uint8Array {
     if (this.#isEnded) return NOTHING
     this.#isEnded = true
-    const said = this.#blocks.take()
-    return toBytes(concat(said, writeNativeEvent('error', { error })))
+    this.#blocks.write(writeNativeEvent('error', { error }))
+    return NativeBlocks.take()
   }
 }
 
