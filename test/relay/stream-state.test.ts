@@ -55,6 +55,13 @@ describe('the ends of a stream that its client reads', () => {
     expect(play(...BEGUN, whole, kept)).toEqual(['answer begun', 'read on', 'settle complete 200', 'close whole'])
   })
 
+  test('is read to its end behind its client, where its figures come there, whether or not it had begun', () => {
+    const alone: StreamEvent = { ...answered, isFinishedAlone: true }
+    expect(play(alone, spoke, began, left, whole)).toEqual(['answer begun', 'break off', 'go on', 'read on', 'settle complete 200'])
+    expect(play(left, alone, began, whole).slice(3)).toEqual(['go on', 'read on', 'settle complete 200'])
+    expect(play(left, answered, began).slice(3)).toEqual(['stop leaver', 'settle leaver 200 at 7'])
+  })
+
   test('an end that could not be paid for is an error', () => {
     expect(play(...BEGUN, whole, unkept).at(-1)).toBe('close storageUnavailable')
   })

@@ -160,11 +160,42 @@ test('the request goes to the route behind the address, with a Bearer key, witho
   }
 })
 
+test('tokens are estimated, and said to be, where the setting says so', async () => {
+  const { upstream, ...options } = chatUpstream('')
+  await using estimating = await startStage({ ...options, upstreams: [], upstream: { ...upstream, countTokens: 'estimate' } })
+  const body = { model: MODEL_ID, messages: [{ role: 'user', content: 'Hello there' }] }
+  const answer = await estimating.gateway.post('/v1/messages/count_tokens', estimating.secret, body)
+  expect([answer.status, answer.headers.get('x-tokens-estimated')]).toEqual([200, 'true'])
+  expect(await answer.json()).toMatchObject({ input_tokens: expect.any(Number) })
+  expect(estimating.upstream.requests).toEqual([])
+})
+
 test('a quota of ours that is used up is trouble of our account, with an alarm', async () => {
   stage.play(json({ error: { message: 'You exceeded your current quota', type: 'insufficient_quota', code: 'insufficient_quota' } }, 429))
   const answer = await stage.ask({ format: 'chat' })
   expect([answer.status, await answer.text()]).toEqual([503, expect.not.stringContaining('quota')])
   expect(stage.gateway.logLines().find((line) => line['cause'] === 'status 429')).toMatchObject({ alarm: 'upstream' })
+})
+
+test('an error that comes first inside a 200 is a failed call, and the next upstream is asked', async () => {
+  using second = await startFakeUpstream({ answer: () => nativeStream(START, TEXT, FINISH, USAGE, DONE) })
+  const { models: [model] = [], upstream } = chatUpstream('')
+  const upstreams = [
+    { name: 'upstream-0', model: 'a', dialect: 0 },
+    { name: 'upstream-1', model: 'b', dialect: 0 },
+  ]
+  await using pair = await startStage({
+    ...(upstream && { upstream }),
+    upstreams: [second.url],
+    models: [{ ...model, upstreams }],
+    timings,
+  })
+  pair.play(nativeStream('data: {"error":{"message":"out of memory","type":"server_error"}}\n\n'))
+  for (const format of FORMATS) {
+    const answer = await pair.ask({ format, stream: true })
+    expect(await answer.text()).toContain('Forty bytes of text')
+    expect(await pair.receiptOf(answer)).toMatchObject({ outcome: 'complete', costPicos: EXACT })
+  }
 })
 
 describe('a model with upstreams of both kinds', () => {
@@ -227,6 +258,17 @@ describe('a model with upstreams of both kinds', () => {
     })
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('seen')])
     expect(site.second.requests).toEqual([])
+  })
+
+  test('does not ask a server for what it cannot be told, also where no other is left', async () => {
+    await using site = await pool(() => json({ error: { type: 'api_error', message: 'down' } }, 500), CHAT)
+    const pdf = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' } }
+    const answer = await site.gateway.post('/v1/messages', site.secret, {
+      ...asked,
+      stream: false,
+      messages: [{ role: 'user', content: [pdf] }],
+    })
+    expect([answer.status, site.second.requests.length]).toEqual([502, 0])
   })
 
   test('gives thinking of the one kind back to it, and to the native one never', async () => {

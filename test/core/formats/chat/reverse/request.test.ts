@@ -218,6 +218,8 @@ describe('reasoning of an earlier answer', () => {
       content: 'Yes',
     })
     expect(chat(turn('EqQBCkYIAR+/='))['messages'][1]).toEqual({ role: 'assistant', content: 'Yes' })
+    const named = { dialect: { reasoning: 'reasoning_content' } } as const
+    expect(chat(turn('EqQBCkYIAR+/='), named)['messages'][1]).toEqual({ role: 'assistant', content: 'Yes' })
     const redacted = { messages: [USER, { role: 'assistant', content: [{ type: 'redacted_thinking', data: 'x' }] }, USER] }
     expect(chat(redacted)['messages']).toEqual([USER, USER])
   })
