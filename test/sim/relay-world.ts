@@ -30,7 +30,7 @@ import { settleTurn, VirtualTime } from './virtual-time.ts'
 const RELAYS = 3
 const STEPS = 160
 const KEYS = ['key_1', 'key_2', 'key_3']
-const BALANCES = ['1', '4', '60']
+const BALANCES = ['0.3', '4', '60']
 const HOLD = usd('0.5')
 /** Of a settle, at most what was held: three cents a piece. */
 const PIECE = { tokens: 10_000, cost: usd('0.03') }
