@@ -47,7 +47,6 @@ function usageOf(chunks: readonly Uint8Array[]): ExpectedUsage {
   const { usage, isEstimated } = end === 'complete' ? finalUsage(observation, GOLDEN_BOUNDS) : partialUsage(observation, GOLDEN_BOUNDS)
   return { usage, isEstimated, stopReason: observation.stopReason ?? null, end }
 }
-}
 
 /** The same events in binary frames, as far as the door could have sent them: JSON, with its type inside. */
 function framed(native: Uint8Array): Uint8Array {
