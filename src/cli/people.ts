@@ -85,7 +85,7 @@ function listPeople(context: CommandContext): Promise<ExitCode | Stop> | Stop {
   })
 }
 
-/** First taken away, then noted: what must end ends, also where the ledger cannot write. */
+/** Access is removed before the audit log has its line, so that it ends even while the ledger cannot write. */
 async function removePerson(context: CommandContext, email: string, options: Why & To): Promise<ExitCode | Stop> {
   if (options.account !== undefined && options.operator) return wrongUse('give --account or --operator, not both')
   const accountId = accountIdOf(context, options)
@@ -101,7 +101,7 @@ async function removePerson(context: CommandContext, email: string, options: Why
   return EXIT.ok
 }
 
-/** First noted, then given: no link without its line. */
+/** The audit log has its line before the link is made: there is no link without a line. */
 async function resetPassword(context: CommandContext, email: string, { operator, ...why }: Why & To): Promise<ExitCode | Stop> {
   const listener = operator ? 'console' : 'cabinet'
   const base = baseOf(context, listener)
@@ -121,7 +121,7 @@ async function resetPassword(context: CommandContext, email: string, { operator,
   })
 }
 
-/** null: none is named. */
+/** null: the command names no account. */
 function accountIdOf(context: CommandContext, { account }: To): string | null | Stop {
   if (account === undefined) return null
   const found = accountNamed(context, account)

@@ -37,7 +37,7 @@ export function toUsdText(amount: Picos): string {
 /** Picodollars as dollars, every digit, no trailing zeros: "0.0000105". For receipts and reports, where nothing may be rounded. */
 export function toExactUsdText(amount: Picos): string {
   const size: bigint = amount < 0n ? -amount : amount
-  // What one request costs is a number that is exact, and a number divides at a tenth of what a bigint takes.
+  // The cost of one request fits a number exactly, and dividing a number takes a tenth of the time that a bigint takes.
   const small = size <= SMALL_PICOS ? Number(size) : undefined
   const whole = `${amount < 0n ? '-' : ''}${small === undefined ? size / PICOS_PER_USD : Math.floor(small / 1e12)}`
   let fraction = small === undefined ? Number(size % PICOS_PER_USD) : small % 1e12

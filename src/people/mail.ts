@@ -40,7 +40,7 @@ export class Mailer {
     this.#underWay++
     try {
       const transport = await this.#connected()
-      // An address as an object is one address, whatever stands in it.
+      // nodemailer takes an address that is an object as one address, even with a comma in it.
       await transport.sendMail({ from: this.#options.from, to: { name: '', address: to }, subject, text })
       return null
     } catch (error) {

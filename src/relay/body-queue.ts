@@ -121,7 +121,7 @@ export class BodyQueue {
     this.#next()
   }
 
-  /** The thread stands still meanwhile; one that was ended gets no answer. */
+  /** Answers a question of the thread, which waits for it. A thread that was ended gets no answer. */
   #answer(answer: LookedUp | Promise<LookedUp>): void {
     const thread = this.#thread
     if (!(answer instanceof Promise)) {

@@ -8,13 +8,13 @@ import type { Written } from '../core/transcoder.ts'
 export interface ClientBodyUser {
   /** The server is ready for bytes. */
   opened(client: ClientBody): void
-  /** Everything has been taken that a `write` said had to wait. */
+  /** The socket has taken all the bytes that a `write` had to leave waiting. */
   drained(): void
   /** The client is gone. */
   left(): void
 }
 
-/** What the server gives a direct stream; its types say less. A promise: the socket is full, and it resolves when all has been taken. */
+/** What the server gives a direct stream; its types say less. A promise means that the socket is full; it resolves when the socket has taken all. */
 type Controller = {
   write(bytes: Uint8Array): number | Promise<unknown>
   flush(): unknown

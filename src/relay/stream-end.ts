@@ -10,7 +10,7 @@ import type { Fault } from '../upstream/upstream.ts'
 import type { StopReason } from './deadline.ts'
 import type { EndNotes } from './settle.ts'
 
-/** `last` are the closing bytes of a whole answer; a `refusal` becomes the format's error; neither: the client is gone. */
+/** `last`: the closing bytes of a whole answer. `refusal`: becomes the format's error. With neither the client is gone. */
 export type End = Readonly<{ outcome: Outcome; last?: Written; refusal?: Refusal; more?: EndNotes }>
 
 const endWith = (outcome: Outcome, name: RefusalName): End => ({ outcome, refusal: new Refusal(name) })

@@ -9,7 +9,7 @@ export type Instructions = Readonly<{
   tokens: number | undefined
   tokensPerSecond: number | undefined
   isThinking: boolean
-  /** Undefined: as the answer has it. */
+  /** Undefined: the one that the answer ends with by itself. */
   stopReason: string | null | undefined
   calls: readonly WantedCall[]
   /** What the answer fails with instead of starting, in the order it was asked for. */
@@ -19,10 +19,10 @@ export type Instructions = Readonly<{
   faults: readonly Fault[]
   body: 'answer' | 'html' | 'empty'
   hasUsage: boolean
-  /** Which server of the chat format it speaks like; undefined: like none. */
+  /** The server of the chat format whose manner the answer has; undefined: none. */
   chatDialect: ChatDialectName | undefined
   wantsHelp: boolean
-  /** Directives that say nothing known. */
+  /** Directives that the simulator does not know. */
   unknown: readonly string[]
 }>
 

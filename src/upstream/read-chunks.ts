@@ -25,8 +25,8 @@ export async function readChunks<Stop>(
 }
 
 /**
- * All of an upstream's body of at most `bytesMax`; else why there is none, and the body is cancelled. `grow` is told the length so far; it may stop the reading, or
- * have it wait.
+ * All of an upstream's body of at most `bytesMax`; else why there is none, and the body is cancelled. `grow` gets the length so far, and may stop the reading or
+ * make it wait.
  */
 export function readParts<Stop = never>(
   body: Body,
@@ -60,7 +60,7 @@ export async function readWhole(body: Body, bytesMax: number): Promise<Uint8Arra
   return parts instanceof Parts ? parts.joined() : parts
 }
 
-/** From this size on a piece is kept by itself; smaller ones are joined, since each costs some hundred bytes beside its own. */
+/** Pieces from this size on are kept as they are; smaller ones are joined, since a piece takes some hundred bytes besides its content. */
 const PIECE_BYTES = 16 * 1024
 const SMALL_PIECES_MAX = 64
 

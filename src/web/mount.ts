@@ -17,14 +17,14 @@ export type Pages = Readonly<{ handle(request: Request): Promise<Response> }>
 /** In which header the apps of pages find the client's address, as `http/client-address.ts` trusts it. What a client sends under this name is dropped. */
 export const CLIENT_ADDRESS = 'x-tollgate-client-address'
 
-/** Of what people write in forms. */
+/** The largest body that a form may send. */
 const BODY_BYTES_MAX = 64 * 1024
 const IS_JSON = /^application\/json\s*(?:;|$)/i
 
 /** `root`: `/cabinet` or `/console`. */
 export function mountPages(world: World, root: string, load: () => Promise<Pages>) {
   let loading: Promise<Pages> | undefined
-  /** One that could not be loaded is tried anew; one that failed at a request stays: it remembers who guesses codes. */
+  /** An app that could not be loaded is loaded anew; an app in which a request failed stays, since it remembers the clients that guess codes. */
   const app = (): Promise<Pages> => {
     loading ??= load().catch((bug: unknown) => {
       loading = undefined
@@ -52,13 +52,13 @@ export function mountPages(world: World, root: string, load: () => Promise<Pages
     .all(`${root}/*`, answer, hidden)
 }
 
-/** A browser is led from the bare address to the pages; for anything else it is none, and the listener says so in its own words. */
+/** The bare address leads a browser to the pages. Other clients get the listener's own 404. */
 function lead({ headers }: Request, root: string): Response {
   if (!/\btext\/html\b/i.test(headers.get('accept') ?? '')) throw new NotFoundError()
   return new Response(null, { status: 303, headers: { location: root, 'cache-control': 'no-store', vary: 'accept' } })
 }
 
-/** What says nothing about caching is of a person, or an error. */
+/** An answer without a header about caching is about a person, or an error: it is not kept. */
 function uncached(answer: Response): Response {
   if (!answer.headers.has('cache-control')) answer.headers.set('cache-control', 'no-store')
   answer.headers.set('x-content-type-options', 'nosniff')
@@ -80,7 +80,7 @@ async function addressed(world: World, request: Request, server: ConstructorPara
   return new Request(request.url, { method, headers, body: bytes })
 }
 
-/** An address that is no UTF-8 would reach routes as a name that is not there. */
+/** Whether the path is UTF-8: any other would reach the routes as a name that does not exist. */
 function isReadable(url: string): boolean {
   try {
     decodeURIComponent(new URL(url).pathname)

@@ -39,5 +39,5 @@ function markersOf(json: JsonObject, blocks: readonly PlacedBlock[]): readonly M
   return markers
 }
 
-/** Five minutes is the vendor's default; a lifetime that we do not know is reserved for as if it were the dearest. */
+/** Five minutes is the vendor's default; for a lifetime that we do not know, the hold counts the dearest. */
 const isShort = (marker: unknown): boolean => isObject(marker) && (!isGiven(marker['ttl']) || marker['ttl'] === '5m')

@@ -7,14 +7,14 @@ import type { NativeError } from './error.ts'
 
 type Said = Pick<NativeError, 'type' | 'code' | 'message' | 'promptTokens' | 'contextTokens'>
 
-/** `output`: what was asked for beside the prompt, where that is why there is no room. */
+/** `output`: the tokens asked for as an answer, where prompt and answer together are too long. */
 type Figures = Readonly<{ prompt: number; window: number; output: number | undefined }>
 
-/** What follows is searched with expressions. */
+/** Longer texts are cut: the expressions below search them. */
 const LENGTH_MAX = 4_000
 
 const CONTRACTS = /prompt is too long: \d+ tokens > \d+ maximum/
-/** In a type or code; a server that hands another's error on may have it in the words. */
+/** These stand in an error's type or code; a server that passes on another server's error may have them in its words. */
 const NAMED = /exceed_context_size|context_length_exceeded|context_?window_?exceeded|prompt_too_long/i
 const SAID = new RegExp(
   [
@@ -44,7 +44,7 @@ const FIGURES = [
   /input token count \((?<prompt>\d+)\) exceeds the maximum number of tokens allowed \((?<window>\d+)\)/i,
 ]
 
-/** The room for the answer is counted in: the prompt alone may well have fitted. */
+/** Such a text counts the answer in: the prompt alone may have fitted. */
 const COUNTS_OUTPUT = /max_(?:new_|completion_|output_)?tokens|completion|output|requested/i
 
 /**

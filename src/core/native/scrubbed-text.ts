@@ -3,7 +3,7 @@
  * of an upstream".
  */
 
-/** A refusal's text needs no more, and what is searched below must be short. */
+/** Longer texts are cut: a refusal needs no more, and the expressions below search it. */
 const LENGTH_MAX = 4_000
 
 /** Words by which an upstream speaks of our account with it. Inside a longer name (`billing_lookup`, `tools.0.api_key`) they are the customer's. */
@@ -26,7 +26,7 @@ const FIELD_PATH = /^[\w.[\]-]+: /
 /** What a native message repeats of the request. An apostrophe inside a word quotes nothing. */
 const QUOTED = /`[^`]*`|"[^"]*"|(?<!\w)'[^']*'(?!\w)/g
 
-/** True when a text is about our account with the upstream: never the customer's business. What it quotes of the request does not count. */
+/** Whether a text is about our account with the upstream, which a customer is never told. Quotes of the request do not count. */
 export const isAboutOurAccount = (message: string): boolean =>
   OUR_ACCOUNT.test(message.slice(0, LENGTH_MAX).replace(FIELD_PATH, '').replace(QUOTED, ''))
 

@@ -37,7 +37,7 @@ export function tableFindings(from: Connection, to: Connection, table: CopiedTab
   return stored === recomputed ? [] : [{ rule: 'a copy holds what its ledger holds', subject: table.name, stored, recomputed }]
 }
 
-/** Rows, and of each column how many are not null and what they add up to, in two limbs; texts and blobs by their length. */
+/** The count of rows, and for each column the count and the sum of the values that are not null: the high and the low digits apart, of texts and blobs the length. */
 function totalsOf(db: Connection, place: string, columns: readonly Column[]): string {
   const sumOf = (what: string): string => `coalesce(CAST(sum(${what}) AS BIGINT), 0)`
   const totals = columns.flatMap(({ name, kind }) => [

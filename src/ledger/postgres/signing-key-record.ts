@@ -1,6 +1,6 @@
 /**
  * Which key signs the statements of a ledger on Postgres: its public half is recorded in `meta` by every node that starts with one, and before a command prints a
- * statement. A node that has none does not start then: its statements could not be told from those that a stranger signed. Rules: ledger.md "Statements".
+ * statement. Once a key is recorded, a node without one does not start: its statements could not be told from those that a stranger signed. Rules: ledger.md "Statements".
  */
 
 import type { DatabaseProblem } from '../../../db/problem.ts'

@@ -10,7 +10,7 @@ import type { PostgresLimits } from './limits.ts'
 import type { LedgerNode } from './node-lease.ts'
 import type { NotificationListener } from './notification-listener.ts'
 
-/** `onLeft`: after the lane was given back. */
+/** `onLeft` is called once the lane was given back. */
 type Parts = Readonly<{
   node: LedgerNode
   notifications: NotificationListener
@@ -43,7 +43,7 @@ export class NodeSupervisor implements StoreSupervisor {
 
   onWalCheckpointDue(): void {}
 
-  /** Claims that had ended may be there again. */
+  /** Removes claims that had ended and are there again after a failover. */
   onFailover(): void {
     this.#parts.answers.endGhosts()
   }

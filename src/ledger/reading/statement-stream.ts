@@ -8,7 +8,7 @@ import type { Reports, Unread } from './reports.ts'
 const PAUSE_MS = 100
 const PAUSES_MAX = 100
 
-/** A part that cannot be read breaks the stream, so that a part is never taken for the whole; its signature would be missing, too. Undefined: no such account. */
+/** A part that cannot be read breaks the stream, so that no reader takes what came for the whole statement, whose signature comes last. Undefined: no such account. */
 export async function statementStream(
   reports: Reports,
   client: string,
@@ -24,7 +24,7 @@ export async function statementStream(
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        // A pull that brought nothing would be the last one.
+        // A stream is not pulled again after a pull that enqueued nothing.
         while (text === '' && !isLast) {
           const found = await ask(part++)
           if (typeof found !== 'object') return controller.error(new Error(`the ledger answered ${found ?? 'that the statement is lost'}`))
@@ -39,7 +39,7 @@ export async function statementStream(
   )
 }
 
-/** Others' questions may fill the line for a moment. */
+/** Asks again while the questions of other clients fill the queue. */
 async function patient(ask: () => Promise<StatementPart | undefined | Unread>): Promise<StatementPart | undefined | Unread> {
   for (let pauses = 0; ; pauses++) {
     const found = await ask()

@@ -16,7 +16,7 @@ export type Applied = Readonly<{
   answers: readonly Answer[]
   changes: readonly KeyChange[]
   faults: readonly LedgerFault[]
-  /** These were not done, because another transaction keeps rows of theirs locked, and have no answers: they may come again. */
+  /** Tasks that were not done, because another transaction keeps their rows locked. They have no answers and may come again. */
   held: ReadonlySet<Task>
   /** Of a file: for its relays. */
   news?: readonly NodeMessage[]
@@ -26,7 +26,7 @@ export type Applied = Readonly<{
  * one held, so that it may not write. `isHeld`: nothing is wrong with the storage, but another transaction keeps rows locked.
  */
 export type NotApplied = Readonly<{ kind: 'failed'; problem: string; isFenced?: true; isHeld?: true }>
-/** `settled`: ids of the requests that have a receipt now. `faults`: what the database refused, or what was there with other figures. */
+/** `settled`: ids of the requests that have a receipt now. `faults`: debits that the database refused, or whose receipts have other figures. */
 export type Replayed = Readonly<{ kind: 'replayed'; settled: readonly string[]; faults: readonly LedgerFault[] }>
 
 /** The relays of a file, each of which is a boot. Rules: processes.md "Relays". */
@@ -49,20 +49,20 @@ export interface Store {
   /** Price versions that later debits and checkpoints name by their place in the list of all that were defined. */
   define(prices: readonly PriceVersion[]): void
   versionAt(index: number): PriceVersion
-  /** Answers stand in the order of the tasks. Reads see what the writes of the same call did. `unsettled`: accounts whose leases stay, as of those of `held`. */
+  /** Answers stand in the order of the tasks. Reads see the writes of the same call. `unsettled`: accounts whose leases stay, as do those of accounts in `held`. */
   apply(tasks: readonly Task[], unsettled?: ReadonlySet<number>): Applied | NotApplied
   /** Waives what processes that are gone left in flight. Returns how many requests that were. `now`: Unix milliseconds. `onStep`: told before each part of it. */
   recover(now: number, onStep?: () => void): number | NotApplied
   /** Writes what a spill kept, of whichever process it is. What is there already stays as it is; what the database refuses is dropped, and told. */
   replay(frames: readonly Spilled[], onStep?: () => void): Replayed | NotApplied
-  /** Does the work that waits behind the settles, when there is enough of it; called after their answers. */
+  /** Called after the answers of settles: does the work that was put off behind them, once there is enough of it. */
   tidy(): void
   /** A small commit: true when the storage takes writes again. */
   canWrite(): boolean
   close(): void
 }
 
-/** `tellLoss`: why the store is not the one that it was, undefined: it is again. `walCheckpoint`: of a file, from another connection than the one that writes. */
+/** `tellLoss`: why the store is no longer the one that was opened; undefined: it is again. `walCheckpoint`: runs one on a file, from a connection that does not write. */
 type StoreListener = Readonly<{ tellLoss(loss: Loss | undefined): void; walCheckpoint(): void }>
 
 /** A store as the thread holds it, with what goes on beside it. */
@@ -71,16 +71,16 @@ export type OpenedStore = Readonly<{
   spills: SpillsAt
   /** The last run ended uncleanly, and the storage has not been checked since. */
   wasLeftOpen: boolean
-  /** After what an earlier run left was taken over. */
+  /** Called when the store has taken over what an earlier run left. */
   begin(listener: StoreListener): void
-  /** The storage that was left open was found whole. */
+  /** Called when the check of storage that was not closed has found it whole. */
   onSound(): void
-  /** A checkpoint that was asked for is over. */
+  /** Called when a checkpoint that was asked for has ended. */
   onWalCheckpointed(): void
-  /** The process is a node again, under another identity. */
+  /** Called when the process is a node again, under another identity. */
   onNode(identity: NodeIdentity): void
-  /** Before the last commits. */
+  /** Called before the last commits. */
   end(): void
-  /** The store is closed. */
+  /** Called when the store is closed. */
   afterClose(): void
 }>

@@ -11,7 +11,7 @@ export const refuse = (status: number, message: string, { field, retryAfterS }: 
     { status, headers: retryAfterS === undefined ? HEADERS : { ...HEADERS, 'retry-after': String(retryAfterS) } },
   )
 
-/** Everything that is not of the person's accounts is this, like what does not exist. */
+/** The answer for what does not exist, and for what belongs to accounts that are not the person's. */
 export const missing = (): Response => refuse(404, 'There is nothing at this address')
 
 export const wrongEmail = (): Response => refuse(400, 'This is no e-mail address', { field: 'email' })
@@ -21,7 +21,7 @@ export function tooManyAttempts(waitMs: number): Response {
   return refuse(429, `Too many attempts. Try again in ${seconds} s`, { retryAfterS: seconds })
 }
 
-/** Passwords are proven a few at a time. */
+/** For a sign-in that cannot wait: passwords are checked a few at a time. */
 export const tooBusy = (): Response => refuse(503, 'Too many people sign in at this moment. Try again', { retryAfterS: 1 })
 
 /** The same where Elysia refuses by itself: a body of the wrong shape, an unknown path. Bugs go up. */

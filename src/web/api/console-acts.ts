@@ -20,7 +20,7 @@ const KEPT_MS = 10 * 60_000
 const KEPT_MAX = 500
 const AMOUNT = 'An amount in USD, such as 25 or 0.50'
 
-/** Of a form, by the gateway: what is sent twice under one id is one act. */
+/** The id that the gateway gave a form: a form that is sent twice is one act. */
 export const ACT_ID = t.String({ pattern: '^[0-9a-f]{32}$', description: 'Open the form again' })
 export const REASON = t.Optional(t.String({ maxLength: 1_000, description: `A reason has at most ${LINE_CHARS_MAX} printable characters` }))
 export const REF = t.Optional(t.String({ maxLength: 1_000, description: 'A reference has at most 200 printable characters' }))
@@ -28,7 +28,7 @@ export const USD = t.String({ maxLength: 40, description: AMOUNT })
 export const AFTER = t.Optional(t.String({ maxLength: 200 }))
 export const NO_STORE = { 'cache-control': 'no-store' } as const
 
-/** One of these words. `t.UnionEnum` would take the first for one that is missing. */
+/** One of these words. `t.UnionEnum` would make an absent value the first of them. */
 export const oneOf = <const Word extends string>(words: readonly Word[], description: string) =>
   t.String({ pattern: `^(${words.join('|')})$`, description }) as unknown as TUnsafe<Word>
 
@@ -46,7 +46,7 @@ export function consoleActs({ world }: Pick<Site, 'world'>) {
       const found = await reports.ask<K>(`person:${person.id}`, question as never)
       return found === 'tooMany' || found === 'overloaded' || found === 'unavailable' ? refuseUnread(found) : found
     },
-    /** Undefined where it is done now, `earlier` where it had been. */
+    /** Without `earlier`: it was done now. `earlier`: the same act had been done before. */
     perform: async (operation: Operation, { actor, address }: Caller, reason = ''): Promise<Response | Readonly<{ earlier?: Earlier }>> => {
       const wrong = wrongReason(reason)
       if (wrong !== undefined) return wrong
@@ -60,13 +60,13 @@ export function consoleActs({ world }: Pick<Site, 'world'>) {
           return refuse(503, 'The ledger did not confirm it. Look whether it was done before you repeat it')
       }
     },
-    /** The id of a form that was opened long ago would put its act in the wrong place of a list. */
+    /** Refuses a form that was opened long ago: lists are ordered by id, and its id has the time at which the form was opened. */
     oldForm: (id: string): Response | undefined => {
       const madeAt = Number.parseInt(id.slice(0, 12), 16)
       const now = clock.now()
       return madeAt < now - FORM_MS || madeAt > now + CLOCK_MS ? refuse(409, 'This form is too old. Open it again') : undefined
     },
-    /** For what is no row with an id of its own: sent again, the same answer for ten minutes, and nothing is done. A refusal is not kept. */
+    /** For an act that makes no row with the form's id: for ten minutes the same form gets the same answer, and nothing is done again. A refusal is not kept. */
     once: async <T>({ person }: Caller, what: string, id: string, act: () => Promise<T>): Promise<T> => {
       const name = `${person.id} ${what} ${id}`
       const earlier = kept.get(name)
@@ -86,23 +86,23 @@ export function consoleActs({ world }: Pick<Site, 'world'>) {
   }
 }
 
-/** None is no mistake. */
+/** A reason may be absent. */
 export const wrongReason = (reason = ''): Response | undefined =>
   reason.trim() === '' || lineOf(reason) !== undefined
     ? undefined
     : refuse(400, `A reason has at most ${LINE_CHARS_MAX} printable characters`, { field: 'reason' })
 
-/** Where an act is not done without saying why. */
+/** For acts that need a reason. */
 export const needReason = (reason: string | undefined): Response | undefined =>
   (reason ?? '').trim() === '' ? refuse(400, 'Say why, for the audit log and the account', { field: 'reason' }) : undefined
 
-/** '' for none. */
+/** Gives '' where there is no reference. */
 export function refOf(text: string | undefined): string | Response {
   if (text === undefined || text.trim() === '') return ''
   return lineOf(text) ?? refuse(400, `A reference has at most ${LINE_CHARS_MAX} printable characters`, { field: 'ref' })
 }
 
-/** As it is typed: more than 0, or for a correction anything but 0. */
+/** Reads an amount as it was typed: more than 0; for a correction, anything but 0. */
 export function amountOf(text: string, field: string, isCorrection = false): Picos | Response {
   const amount = parseUsd(text.trim())
   if (amount === undefined) return refuse(400, AMOUNT, { field })

@@ -75,7 +75,7 @@ export function consoleBooks({ world, people }: Site, { ask }: ConsoleActs) {
 
 type Range = Readonly<{ from?: number; to?: number }>
 
-/** A day as its end counts whole. */
+/** A range that ends with a day includes all of that day. */
 function rangeOf({ from, to }: Readonly<{ from?: string | undefined; to?: string | undefined }>): Range | Response {
   const start = from === undefined || from === '' ? undefined : edgeOf(from, 'start')
   const end = to === undefined || to === '' ? undefined : edgeOf(to, 'end')
@@ -85,7 +85,7 @@ function rangeOf({ from, to }: Readonly<{ from?: string | undefined; to?: string
   return { ...(start === undefined ? {} : { from: start }), ...(end === undefined ? {} : { to: end }) }
 }
 
-/** Without what is empty: a form sends its empty inputs, too. */
+/** Removes empty values: a form sends its empty inputs, too. */
 function given<T extends object>(query: T): { [Field in keyof T]?: Exclude<T[Field], undefined> } {
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined && value !== '')) as never
 }

@@ -71,7 +71,7 @@ export function Table<Row>({
 const classOf = ({ isFigure, isWide }: Pick<Column<never>, 'isFigure' | 'isWide'>): string | undefined =>
   [isFigure ? 'figure' : '', isWide ? 'off-phone' : ''].join(' ').trim() || undefined
 
-/** The way through keyset pages. `isShort`: a filter left fewer rows than a page has, and older ones are still to be looked through. */
+/** The way through keyset pages. `isShort`: a filter left fewer rows than a page has, and older rows are still to be searched. */
 export const Pager = ({
   hasNewer,
   next,

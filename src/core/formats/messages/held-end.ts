@@ -1,6 +1,6 @@
 /**
- * The end of a stream whose client asked to see its cost: the last `message_delta`, and what follows it, waits for the settle. Which one is the last is known only at
- * the end: one that content follows was not. Rules: requests.md "Cost of an answer".
+ * The end of a stream whose client asked to see its cost: the last `message_delta`, and what follows it, waits for the settle. A `message_delta` that content follows
+ * was not the last one, so which is the last is known only at the end. Rules: requests.md "Cost of an answer".
  */
 
 import { type ByteString, concat, EMPTY } from '../../bytes/byte-string.ts'
@@ -9,14 +9,14 @@ import type { CostFields } from '../../native/shown-cost.ts'
 import { frameLines } from '../../sse/read-event.ts'
 import { costEdits, jsonSpan, objectAt } from './usage.ts'
 
-/** Behind the figures comes a `message_stop`. The pings of an upstream that goes on instead would fill memory: beyond this they are sent, and the cost stands in a `message_delta` of ours. */
+/** Usually a `message_stop` follows the last figures. An upstream that sends pings instead would fill memory: beyond this size they are sent, and the cost stands in a `message_delta` of ours. */
 const LENGTH_MAX = 64 * 1024
 
 export class HeldEnd {
   #held = EMPTY
   /** Where the last `message_delta` starts in the text of this push, if there is one. */
   #from: number | undefined
-  /** What was held before is not the end. */
+  /** The text that earlier pushes held is not the end, and leaves. */
   #isReleased = false
 
   get isEmpty(): boolean {
@@ -46,21 +46,21 @@ export class HeldEnd {
     return this.#held.length > LENGTH_MAX ? concat(now, this.release()) : now
   }
 
-  /** Nothing more comes, and no cost: it leaves as it is. */
+  /** Gives the held text as it is, without a cost. */
   release(): ByteString {
     const held = this.#held
     this.#held = EMPTY
     return held
   }
 
-  /** With the cost in the last `message_delta`: `late`, where there is one of ours behind it. */
+  /** Gives the held text with the cost in its last `message_delta`; with `late`, our own `message_delta` behind it, the cost stands there. */
   end(late: ByteString | undefined, cost: CostFields): ByteString {
     const held = this.release()
     return late === undefined ? withCost(held, cost) : concat(held, withCost(late, cost))
   }
 }
 
-/** In the first frame of the text, whose data is in one line. */
+/** Puts the cost in the first frame of the text, whose data is in one line. */
 function withCost(text: ByteString, cost: CostFields): ByteString {
   const data = frameLines(text, 0, text.length).find(({ field }) => field === 'data')
   return data === undefined ? text : applyEdits(text, costEdits(text, objectAt(text, jsonSpan(text, data.value)), cost))

@@ -9,12 +9,12 @@ import { type Pieces, pieces, SHARED_BYTES_MIN } from './pieces.ts'
 const FIRST_BYTES = 512
 
 export class LiteralText {
-  /** What is full, and literals that were long by themselves. */
+  /** Buffers that are full, and literals that were long enough for a buffer of their own. */
   readonly #full: Uint8Array[] = []
   #last = Buffer.alloc(0)
   #length = 0
 
-  /** Adds a whole literal, quotes included; gives it as it is best written: a long one shares the bytes that are kept. */
+  /** Adds a whole literal, quotes included, and gives it back to be written: a long one as the bytes that are kept here, so that they exist once. */
   add(literal: ByteString): ByteString | Pieces {
     const size = literal.length - 2
     if (size >= SHARED_BYTES_MIN) return this.#addLong(literal)

@@ -15,7 +15,7 @@ import { SpendControls } from './spend-controls.tsx'
 import { NowFigures, RangeFigures } from './spend-figures.tsx'
 import { SpendTable, Tokens } from './spend-table.tsx'
 
-/** Money that moves is seen soon; what it was spent on is asked anew only then. */
+/** The balance is looked at this often; the rest of the page is asked for again only when the balance has changed. */
 const LOOKED_EVERY_MS = 3_000
 
 export const Spend = ({ account }: AccountPageProps) => {

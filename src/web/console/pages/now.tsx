@@ -53,7 +53,7 @@ const InWords = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
   )
 }
 
-/** One line, whatever there is to say. */
+/** The worst alarm, always in one line, so that nothing below it moves. */
 const Verdict = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
   const alarms = now?.alarms ?? []
   const worst = alarms.find(({ is_urgent }) => is_urgent) ?? alarms[0]
@@ -203,7 +203,7 @@ function descriptorsText(process: NowDocument['process'] | undefined): string {
     : `${showCount(process.descriptors)} of ${showCount(process.descriptors_max)}`
 }
 
-/** What stands between backticks is a command. */
+/** Shows text between backticks as code. */
 const withCode = (text: string): readonly ComponentChildren[] =>
   text.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part))
 

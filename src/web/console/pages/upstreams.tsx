@@ -98,7 +98,7 @@ const UpstreamCard = ({ upstream, change }: Readonly<{ upstream: Upstream; chang
   )
 }
 
-/** Green is one that answers: whose breakers are closed, and which has answered since its last failure, whose times are of one form. */
+/** An upstream is green when its breakers are closed and its last answer is newer than its last failure; both times are ISO 8601, so they compare as texts. */
 const State = ({ upstream: { out, lines, last_answer, last_failure } }: Readonly<{ upstream: Upstream }>) => {
   if (out !== null) return <Badge mood="wary" text="out" />
   const open = lines.filter(({ breaker }) => breaker !== 'closed').length
