@@ -40,7 +40,7 @@ async function up(): Promise<number> {
   return 0
 }
 
-/** The demo's folder has its own ledger, and no configuration but one put there. The usual console may run beside it, and nothing is paid. */
+/** The demo's folder has its own ledger, and no configuration unless a file was put there. The console takes a free port, and only the simulator is called, so that nothing costs money. */
 function demoConfig(folder: string): Config | ConfigProblems {
   const loaded = loadConfig({ file: undefined, folder, env: {} })
   return 'problems' in loaded ? loaded : { ...loaded, operator: { ...loaded.operator, port: 0 }, upstreams: [] }

@@ -28,7 +28,7 @@ export function addVerifyStatement(program: Command, environment: CliEnvironment
   })
 }
 
-/** Every line of it was checked; or why it cannot be read. */
+/** Checks every line of the file; a `Stop` says why it cannot be read. */
 export function checkFile(file: string, key: string | undefined): StatementCheck | Stop {
   const check = new StatementCheck()
   try {

@@ -95,7 +95,7 @@ function answerKey(world: World, keyLimits: KeyGate, asker: Asker): Promise<Resp
 
 type Refused = Readonly<{ reason: Static<typeof REASON>; refusal: Refusal }>
 
-/** In the order in which a request meets them: keys.md "Order of checks". */
+/** Checks in the order in which a request meets the checks: keys.md "Order of checks". */
 function refusedNow(world: World, keyLimits: KeyGate, { id }: KeyRecord, keyBalance: KeyBalance): Refused | null {
   if (world.isDraining()) return { reason: 'unavailable', refusal: new Refusal('draining') }
   if (!world.ledger.isWritable()) return { reason: 'unavailable', refusal: new Refusal('storageUnavailable') }

@@ -38,7 +38,7 @@ const TOKENS = t.Object(
   { title: 'BilledUsage', description: 'What the cost was computed from' },
 )
 
-/** Why nothing was charged, in the words of those who ask. */
+/** Why nothing was charged, in words for customers. */
 const FREE = {
   upstream_failed: 'The provider failed before the answer was complete. What had been written is not charged.',
   gateway_stopped: 'The gateway had to stop while the answer ran. What had been written is not charged.',
@@ -48,7 +48,7 @@ const FREE = {
 } as const
 type Free = keyof typeof FREE
 
-/** A null is one of the words, of which the type of Elysia’s function knows nothing. */
+/** Null is allowed as one of the words, which the type of Elysia’s function does not say. */
 const NOT_CHARGED = t.UnionEnum([...(Object.keys(FREE) as [Free]), null as unknown as Free], {
   description: 'Why nothing was charged; null where something was',
 }) as unknown as TUnsafe<Free | null>
@@ -149,7 +149,7 @@ export function requestDetail(receipt: AccountReceipt): Static<typeof REQUEST_DE
   const document = requestDocument(receipt)
   return {
     ...document,
-    // None of a kind is no line.
+    // A kind without tokens has no line.
     lines: pricedLines(receipt.usage, receipt.rates)
       .filter(({ count }) => count > 0)
       .map(lineDocument),

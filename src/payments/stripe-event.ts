@@ -98,7 +98,7 @@ function readSession({
   return { kind: 'paid', payment }
 }
 
-/** A question of the bank's (`warning_…`) moves no money yet, and one that was prevented never does. */
+/** A dispute that is only a question of the bank's (`warning_…`) moves no money yet, and a dispute that was prevented never does. */
 const WITHDRAWN = new Set<string>(['needs_response', 'under_review', 'lost', 'won', 'appeal_needs_response', 'appeal_under_review'])
 
 function takingsOfDispute({ id, amount, currency, status }: Stripe.Dispute): readonly Taking[] {

@@ -55,7 +55,7 @@ export function storeInLedger(
   }
 }
 
-/** For a relay: what runs is claimed in the ledger process, and a claim ends behind what is kept. */
+/** For a relay: claims of running requests are in the ledger process, and a claim ends only after its answer was kept. */
 export function storeAmongRelays(claims: SharedClaims, { repeatable }: Pick<Asker, 'repeatable'>, store: AnswerStore): AnswerStore {
   const release = (): void => claims.release(repeatable)
   return {

@@ -66,7 +66,7 @@ export async function settle(world: World, exchange: Exchange, held: Held, ended
   return answer === 'unavailable' ? 'unavailable' : { costPicos: charge === 'void' ? ZERO : charge.costPicos }
 }
 
-/** What the prompt's way into the cache cost, of a conversation that is warm elsewhere; undefined: nothing. Rules: pool.md "Affinity". */
+/** The cost of writing the prompt into this upstream's cache, for a conversation that another upstream has in its cache; undefined: nothing. Rules: pool.md "Affinity". */
 function cacheLost({ prices }: Held, charge: Charge): Picos | undefined {
   if (charge === 'void') return undefined
   const { cacheWrite5m, cacheWrite1h } = charge.usage

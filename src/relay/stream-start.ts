@@ -79,7 +79,7 @@ function openStream<Echo>(
   return stream
 }
 
-/** As `leaving` is: nothing of the request is held while its answer comes. */
+/** A function of its own, as `leaving` is, so that its closure holds nothing of the request while the answer comes. */
 function taking<Echo>({ parts: { world, timings }, format, exchange, lease }: Admitted<Echo>, stop: CallStop): Take<Reply> {
   const { requestId } = exchange
   const { wheel, clock } = world
@@ -95,7 +95,7 @@ const failing = (stream: ClientStream) => (): void => stream.failing()
 const answering =
   (stream: ClientStream, lease: BodyLease) =>
   (reply: Reply | Fault): void => {
-    // No other upstream will be asked, and a stream lives long.
+    // The body is not needed any more, since no other upstream will be asked; the stream may run for minutes.
     lease.release()
     stream.answered(reply)
   }

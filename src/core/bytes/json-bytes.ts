@@ -1,6 +1,6 @@
 /**
- * A line of JSON as bytes, in one buffer that is used again. What is made with every debit to be hashed and forgotten costs most by the memory that it passes
- * through: as strings the same took 7 % of a debit more. Every letter is as `JSON.stringify` writes it; `before` is what stands in front, as `plain` takes it.
+ * A line of JSON as bytes, in one buffer that is used again. The text that is made with every debit, only to be hashed, costs most by the memory that it
+ * touches: as strings it took 7 % of a debit more. Every letter is as `JSON.stringify` writes it. `before` stands in front of a value, and is written as by `plain`.
  */
 
 const BYTES_AT_FIRST = 4_096

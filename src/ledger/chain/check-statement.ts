@@ -17,8 +17,8 @@ export type StatementHead = Readonly<{ account: string; publicKey: string; lanes
 export type StatementRow = Readonly<{ lane: number; seq: number; id: string; hash: string }>
 
 /**
- * Of a lane. `places`: at which the row before may stand: where it is not what its hash says, also where it should; none: not known. `again`: what the last
- * row's text gives, where that is not the hash that stands in it.
+ * A lane up to its last row. `places`: where that row may stand: at the place that it says and, where its hash is wrong, also behind the row before it; empty: not
+ * known. `hash`: the one in the row. `again`: the hash that the row's text gives, where it is another.
  */
 type Walked = { places: readonly number[]; hash: string; again: string | undefined }
 
@@ -103,7 +103,7 @@ export class StatementCheck {
     return { lane, seq, id, hash }
   }
 
-  /** Where there is one, a row that says another was changed, which its hash tells. */
+  /** The lane of a row that names an unknown one, where the statement has a single lane: that row was changed, which its hash tells. */
   #onlyLane(): Walked | undefined {
     const [first, second] = this.#lanes.values()
     return second === undefined ? first : undefined

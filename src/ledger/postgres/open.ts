@@ -28,18 +28,18 @@ import { takeSigningKey } from './signing-key-record.ts'
 import { takeSpillPlaces } from './spill-places.ts'
 import { NodeSupervisor } from './store-supervisor.ts'
 
-/** Of a statement of the heartbeat: well within a quarter of the shortest term. */
+/** The limit of a statement of the heartbeat: well within a quarter of the shortest term. */
 const BEAT_MS_MAX = 2_000
-/** Of the first contact. */
+/** The limit of the first contact. */
 const REACH_MS = 4_000
 /** With the last try five seconds at most. */
 const JOIN_MS = 2_500
 const LISTEN_MS = 5_000
 const JOIN_PAUSE_MS = 100
-/** Of a claim, and of keeping an answer of megabytes. */
+/** The limit of a claim, and of keeping an answer of megabytes. */
 const ANSWER_MS_MAX = 5_000
 
-/** Of a limit that is asked for; then the node lets in its part of it. */
+/** How long a node waits for the shared limits of a key; after that it lets in its own part of them. */
 const LIMIT_MS_MAX = 250
 
 export async function openLedger({
@@ -170,7 +170,7 @@ function spillsAt(path: string): ReturnType<typeof takeSpillPlaces> | OpenProble
   }
 }
 
-/** This thread stands still for it: nothing else is to do before the ledger is there. */
+/** Blocks this thread: there is nothing else to do before the ledger is open. */
 function prepare(place: Connectable, options: LedgerOptions): OpenProblem | undefined {
   const { create, onMigration, needsStatementKey = false } = options
   const db = connectTo(place, 'write', 'opens')

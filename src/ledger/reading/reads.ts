@@ -27,7 +27,7 @@ const TIMEOUT_MS = 10_000
 export class Reads implements Reports {
   readonly #options: Options
   readonly #queue = new FairQueue<Waiting>()
-  /** One at a time, also while one that was given up has not ended yet: two would be two snapshots that the log has to keep. */
+  /** The only thread, even while a thread that was given up has not ended yet: the write-ahead log has to keep what each thread's snapshot reads. */
   #worker: Worker | undefined
   #asked: Waiting | undefined
   #watch: ReturnType<typeof setTimeout> | undefined
@@ -37,7 +37,7 @@ export class Reads implements Reports {
     this.#options = options
   }
 
-  /** The answer's type follows from the question's: the thread answers each kind in kind. */
+  /** The answer's type follows from the question's: the thread gives each kind of question its own kind of answer. */
   ask<K extends QuestionKind>(client: string, question: QuestionOf<K>): Promise<Findings[K] | Unread> {
     if (this.#closing !== undefined) return Promise.resolve('unavailable')
     if (this.#queue.lengthOf(client) >= WAITING_MAX.each) return Promise.resolve('tooMany')

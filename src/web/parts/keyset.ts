@@ -12,8 +12,8 @@ export type Keyset = Readonly<{
 }>
 
 /**
- * `name` is the parameter's in the address; two lists of one page have one each. The cursors that were passed lead back; behind a link only the first page
- * does.
+ * `name` is the parameter's in the address; two lists of one page have one each. The cursors of the pages that were passed lead back, page by page; after a
+ * link, whose pages were not passed, back leads to the first page.
  */
 export function useKeyset(name = 'after'): Keyset {
   const { path, query, route } = useLocation()

@@ -52,12 +52,12 @@ export class Output {
     return this.#opened(new OpenToolCall(place, { callId, tool }, wholeInput))
   }
 
-  /** Another block starts: what ended before it was not cut short. */
+  /** Another block starts, so the item that ended before it was not cut short. */
   closeStopped(): void {
     for (const item of this.#open) if (item.isStopped) this.#close(item, 'completed')
   }
 
-  /** The answer is whole. What a limit cut short is the item that came last. */
+  /** The answer is whole. Where a limit cut it short, the last item is the incomplete one. */
   closeAll(lastStatus: ItemStatus): void {
     for (const item of this.#open) this.#close(item, item.outputIndex === this.#count - 1 ? lastStatus : 'completed')
     this.#message = undefined

@@ -48,7 +48,7 @@ export const RequestFilters = ({
 
 type Option = Readonly<{ value: string; text: string }>
 
-/** With the chosen one, also where it is not listed any more. */
+/** All options, and the chosen one even where it is no longer listed. */
 const optionsOf = (listed: readonly Option[], chosen: string | undefined): readonly Option[] => [
   { value: '', text: 'All' },
   ...listed,
