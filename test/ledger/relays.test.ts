@@ -2,6 +2,7 @@
 
 import type { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
+import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
@@ -164,3 +165,33 @@ test('the requests of a minute, and those at once, are those of all relays toget
   expect(next).toMatchObject({ places: 6, nodes: 2 })
   await closeAll(all)
 })
+
+test('a disk that is full under the ledger process stops the spending of all relays; what was acknowledged is booked when there is room again', async () => {
+  // Where nothing can be mounted, full-disk.test.ts stands for this one: the thread is the same.
+  const folder = makeFolder()
+  if (process.getuid?.() !== 0 || Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]).exitCode !== 0) return
+  try {
+    const path = join(folder, 'ledger.db')
+    const main = await openLedgerProcess(path, { retryMs: 200, spillBytes: 64 * 1024 })
+    await main.ledger.operate(createKey('key_1', { balanceUsd: '1000' }), ACT)
+    const relays = await Promise.all([openTestRelay(path), openTestRelay(path)])
+    for (const { ledger } of relays) await find(ledger)
+    await until(() => relays.every(({ ledger }) => ledger.mayAdmit()))
+    const { bavail, bsize } = statfsSync(folder)
+    writeFileSync(join(folder, 'filler'), new Uint8Array(Math.max(0, bavail * bsize - 64 * 1024)))
+    let settled = 0
+    for (let n = 0; relays.some(({ ledger }) => ledger.isWritable()) && n < 4_000; n++) {
+      const results = await Promise.all(relays.map((relay, at) => spend(relay, `req_${at}_${n}`)))
+      settled += results.filter((result) => result === 'settled').length
+    }
+    expect(relays.map(({ ledger }) => ledger.isWritable())).toEqual([false, false])
+    rmSync(join(folder, 'filler'))
+    await until(() => relays.every(({ ledger }) => ledger.isWritable()), 'all may be written again')
+    await until(() => balanceAt(path, 'key_1')?.availablePicos === usd('1000') - BigInt(settled) * usd('0.3'), 'all of it is booked')
+    expect(await spend(relays[0], 'req_after')).toBe('settled')
+    await closeAll({ main, relays })
+    expect(differencesOf(path)).toEqual([])
+  } finally {
+    Bun.spawnSync(['umount', '-l', folder])
+  }
+}, 120_000)
