@@ -35,7 +35,7 @@ import type { World } from './world.ts'
 
 export type GatewayOptions = Readonly<{
   config: Config
-  /** Reads it anew, for who wants to see what a reload would change; default: nothing would. */
+  /** Reads the configuration anew, to show what a reload would change; default: nothing would. */
   readConfig?: () => Config | ConfigProblems
   startThread: () => Worker
   /** Makes a Worker of `src/ledger/postgres/sync-driver.ts`. */
@@ -158,7 +158,7 @@ function siteOf(world: World, path: string, { options, state, ...parts }: SitePa
 
 const isRelay = ({ ledger }: Config): boolean => ledger.kind === 'sqlite' && ledger.part === 'relay'
 
-/** Where it is, which only its listeners know, and what they can do here. */
+/** The addresses, which only the listeners know, and what the listeners can do on this machine. */
 async function tellOf(listeners: Listeners, state: GatewayState, { metrics, log }: World): Promise<void> {
   state.url = listeners.url
   state.operatorUrl = listeners.operatorUrl

@@ -98,7 +98,7 @@ function configOf(entry: ConfigFile, file: string | undefined, options: LoadOpti
   }
 }
 
-/** A body that is allowed must fit into a minute: else it would be told to come back for ever. */
+/** The largest body that is allowed must fit into a minute's limit: else its client would be told to come back for ever. */
 function bodyProblems({ bodyBytes, bodyBytesPerMinute }: Config['limits']): readonly ConfigProblem[] {
   if (bodyBytesPerMinute >= bodyBytes) return []
   const message = `expected at least as many bytes as limits.body_bytes allows for one body (${bodyBytes}), found ${bodyBytesPerMinute}`

@@ -25,8 +25,8 @@ export interface SharedAnswers {
   /** A claim of it stands, as far as is known: a look that changes nothing. */
   isRunning(repeatable: Omit<Repeatable, 'bodyHash'>): Promise<boolean>
   /**
-   * Of a request that used its header up; undefined: its answer was too large. Not waited for: a repetition that comes before it is kept, and its settle written, is told
-   * that the request still runs.
+   * Keeps the answer of a request that used its header up; undefined: it was too large. The caller does not wait: a repetition that comes before the answer and the
+   * settle are written is told that the request still runs.
    */
   keep(repeatable: Repeatable, answer: SharedAnswer | undefined): void
   /** A repetition is a new request. */

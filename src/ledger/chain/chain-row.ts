@@ -58,7 +58,7 @@ FROM credits c LEFT JOIN accounts a ON a.number = c.account_number`
 export class ChainTexts {
   readonly #db: Connection
   readonly #salt: string
-  /** Few, and each in many rows. */
+  /** Kept, since there are few prices and many rows name each. */
   readonly #prices = new Map<bigint, Uint8Array>()
 
   constructor(db: Connection) {

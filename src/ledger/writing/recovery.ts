@@ -8,7 +8,7 @@ import type { NotApplied, Store } from './store.ts'
 export type Left = Readonly<{ recovered: number; replayed: readonly string[]; faults: readonly LedgerFault[] }>
 
 /**
- * First what it had kept, then what it had not: a request is one or the other. What another transaction's lock keeps out of the ledger stays where it is, and no other request waits for
+ * Writes first the settles that it had kept in its spill, then waives the requests without one: a request is one or the other. What another transaction's lock keeps out of the ledger stays where it is, and no other request waits for
  * that. All spills but the first are closed. `onStep`: told once a second while it goes on.
  */
 export function takeOver(
