@@ -1,5 +1,6 @@
 /**
- * The two transports through the whole gateway: each is a gateway process of its own before the same upstream, and they take turns (A B B A). What counts is
+ * The two transports, and binary frames in place of events, through the whole gateway: each is a gateway process of its own before the same upstream, and they
+ * take turns (A B C C B A). What counts is
  * the CPU of the gateway's process, by its own metric, so that clients and upstream, which live here, are not in it.
  * Run: `bun bench/upstream.bench.ts [rounds] [streams]`.
  */
@@ -7,6 +8,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { chunkFrame } from '../src/simulator/binary-frames.ts'
 
 const ROUNDS = Number(process.argv[2] ?? 4)
 const STREAMS = Number(process.argv[3] ?? 300)
@@ -38,22 +40,29 @@ const END =
   event('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: USAGE }) +
   event('message_stop', {})
 
+/** The same events as Bedrock's InvokeModel sends them, for a path of that door. */
+const framed = (events: string): Buffer => Buffer.concat([...events.matchAll(/^data: (.*)$/gm)].map(([, json = '']) => chunkFrame(json)))
+const BINARY = { start: framed(START), delta: framed(DELTA), end: framed(END) }
+const BINARY_HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/vnd.amazon.eventstream\r\ntransfer-encoding: chunked\r\n\r\n'
+const binaryChunk = (data: Buffer): Buffer => Buffer.concat([Buffer.from(`${data.length.toString(16)}\r\n`), data, Buffer.from('\r\n')])
+
 const chunk = (data: string): string => `${data.length.toString(16)}\r\n${data}\r\n`
 const whole = JSON.stringify(MESSAGE)
 const WHOLE = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${whole.length}\r\n\r\n${whole}`
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
 
-type Writer = { write(bytes: string): number }
-type Stream = { socket: Writer; left: number }
+type Writer = { write(bytes: string | Uint8Array): number }
+type Stream = { socket: Writer; left: number; isBinary: boolean }
 const streams = new Set<Stream>()
 const upstream = Bun.listen({
   hostname: '127.0.0.1',
   port: 0,
   socket: {
     data(socket, bytes) {
-      if (!bytes.includes('"stream":true')) return void socket.write(WHOLE)
-      socket.write(HEAD + chunk(START))
-      streams.add({ socket, left: EVENTS })
+      const isBinary = bytes.includes('/invoke-with-response-stream')
+      if (!isBinary && !bytes.includes('"stream":true')) return void socket.write(WHOLE)
+      socket.write(isBinary ? Buffer.concat([Buffer.from(BINARY_HEAD), binaryChunk(BINARY.start)]) : HEAD + chunk(START))
+      streams.add({ socket, left: EVENTS, isBinary })
     },
   },
 })
@@ -61,9 +70,10 @@ const upstream = Bun.listen({
 /** Every stream gets an event a turn, each in a write of its own. */
 const pace = setInterval(() => {
   for (const stream of streams) {
-    if (stream.left-- > 0) stream.socket.write(chunk(DELTA))
+    const { socket, isBinary } = stream
+    if (stream.left-- > 0) socket.write(isBinary ? binaryChunk(BINARY.delta) : chunk(DELTA))
     else {
-      stream.socket.write(`${chunk(END)}0\r\n\r\n`)
+      socket.write(isBinary ? Buffer.concat([binaryChunk(BINARY.end), Buffer.from('0\r\n\r\n')]) : `${chunk(END)}0\r\n\r\n`)
       streams.delete(stream)
     }
   }
@@ -71,13 +81,15 @@ const pace = setInterval(() => {
 
 type Gateway = Readonly<{ url: URL; operatorUrl: string; key: string; stop: () => Promise<void> }>
 
-async function startGateway(transport: string): Promise<Gateway> {
+/** `kind`: the transport, or `binary`, which is a door over sockets. */
+async function startGateway(kind: string): Promise<Gateway> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
-  const upstreamTable = `[[upstreams]]\nname = "north"\nbase_url = "http://127.0.0.1:${upstream.port}"\ntransport = "${transport}"\n`
+  const upstreamTable = `[[upstreams]]\nname = "north"\nbase_url = "http://127.0.0.1:${upstream.port}"\n${kind === 'binary' ? 'kind = "bedrock-invoke"\nregion = "us-east-1"\napi_key_env = "KEY"' : `transport = "${kind}"`}\n`
   const model = '[[models]]\nid = "m"\ninput = "3"\noutput = "15"\ncontext_window = 200000\nmax_output_tokens = 1000\n'
   const limits = '[limits]\nrequests_per_minute = 1000000000\nconcurrent_requests = 1000000\n'
   writeFileSync(join(folder, 'tollgate.toml'), `[operator]\nport = 0\n${limits}${upstreamTable}${model}`)
-  const run = (...args: string[]) => Bun.spawn([process.execPath, MAIN, ...args], { cwd: folder, stdout: 'pipe', stderr: 'pipe' })
+  const run = (...args: string[]) =>
+    Bun.spawn([process.execPath, MAIN, ...args], { cwd: folder, stdout: 'pipe', stderr: 'pipe', env: { ...process.env, KEY: 'key' } })
   const { key } = (await new Response(run('keys', 'create', '--balance', '1000000', '--json').stdout).json()) as { key: string }
   const child = run('serve', '--port', '0')
   const lines = child.stderr.getReader()
@@ -153,8 +165,8 @@ const loads: Readonly<Record<string, Readonly<{ unit: string; units: number; run
   },
 }
 
-const gateways = { socket: await startGateway('socket'), fetch: await startGateway('fetch') }
-const ORDER = ['socket', 'fetch', 'fetch', 'socket'] as const
+const gateways = { socket: await startGateway('socket'), fetch: await startGateway('fetch'), binary: await startGateway('binary') }
+const ORDER = ['socket', 'fetch', 'binary', 'binary', 'fetch', 'socket'] as const
 const spent = new Map<string, number[]>()
 for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
   for (const [name, { units, run }] of Object.entries(loads)) {
@@ -171,12 +183,12 @@ for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 console.log(`${LANES} connections, ${STREAMS} streams with an event each ${EVERY_MS} ms; median of ${2 * ROUNDS} turns each`)
 for (const [name, { unit }] of Object.entries(loads)) {
-  const fetched = median(spent.get(`${name} fetch`) ?? [])
-  for (const transport of ['socket', 'fetch']) {
+  const socket = median(spent.get(`${name} socket`) ?? [])
+  for (const transport of ['socket', 'fetch', 'binary']) {
     const all = spent.get(`${name} ${transport}`) ?? []
     const range = `${Math.min(...all).toFixed(1)}–${Math.max(...all).toFixed(1)}`
     console.log(
-      `${`CPU a ${unit}, ${transport}`.padEnd(24)}${median(all).toFixed(1).padStart(8)} µs (${range})  ${(median(all) / fetched).toFixed(2)} of fetch`,
+      `${`CPU a ${unit}, ${transport}`.padEnd(24)}${median(all).toFixed(1).padStart(8)} µs (${range})  ${(median(all) / socket).toFixed(2)} of socket`,
     )
   }
 }

@@ -276,6 +276,12 @@ describe('what is no such stream', () => {
       for (const [how, chunks] of cuts(prelude(length, headers))) expect(decode(chunks).isBroken, `${length} ${headers} ${how}`).toBe(true)
   })
 
+  test('lengths whose own CRC is wrong are not waited for', () => {
+    const bytes = Buffer.from(chunkFrame(END))
+    bytes[8] = (bytes[8] ?? 0) ^ 1
+    for (const [how, chunks] of cuts(bytes.subarray(0, 12))) expect(decode(chunks).isBroken, how).toBe(true)
+  })
+
   test('any bytes, and any frame around them, crash nothing and make no more than they are', () => {
     const headers = fc.dictionary(
       fc.constantFrom(':message-type', ':event-type', ':exception-type', ':error-code', 'x'),
