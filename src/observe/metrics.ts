@@ -63,6 +63,7 @@ type PoolMetrics = Readonly<{
   retried(how: 'retried' | 'budget spent'): void
   /** A conversation was answered: by the upstream that has it in its cache, or by another. */
   placed(affinity: 'new' | 'kept' | 'moved'): void
+  thinkingLost(): void
   /** A breaker opened or closed. */
   changed(upstream: string, model: string, state: 'closed' | 'open' | 'half-open'): void
   /** An answer named another model than was asked for. */
@@ -114,6 +115,7 @@ export function makeMetrics(): Metrics {
         if (how === 'retried') pulse.retried()
       },
       placed: (affinity) => seen.affinity.add([affinity]),
+      thinkingLost: () => seen.thinkingLost.add([]),
       otherModel: (upstream) => seen.otherModels.add([upstream]),
       countDiffers: (upstream, counter) => seen.countDifferences.add([upstream, counter]),
       changed: (upstream, model, state) => seen.breakers.set([upstream, model], BREAKER_VALUES[state]),
@@ -145,6 +147,7 @@ function instruments() {
     attempts: counter('tollgate_upstream_attempts_total', 'Calls of an upstream, by what came of them.', ['upstream', 'result']),
     retries: counter('tollgate_upstream_retries_total', 'Requests that failed over, or could not: the budget was spent.', ['how']),
     affinity: counter('tollgate_affinity_total', 'Conversations by whether the upstream that answered had them in its cache.', ['how']),
+    thinkingLost: counter('tollgate_thinking_lost_total', 'Conversations with thinking that another upstream answered before.', []),
     cacheLost: counter('tollgate_cache_lost_usd_total', 'Cache writes of conversations that another upstream had in its cache.', ['model']),
     breakers: new Sums('gauge', 'tollgate_upstream_breaker', '0 closed, 1 open. Half-open counts as open.', ['upstream', 'model']),
     otherModels: counter('tollgate_upstream_other_model_total', 'Answers that name another model than was asked for.', ['upstream']),

@@ -1,6 +1,7 @@
 /** One call of one upstream: what becomes of its answer, and what the pool learns of the upstream. Rules: pool.md "Failover", "Breaker", "Affinity". */
 
 import { isSameModel } from '../core/native/model-echo.ts'
+import { hasThinking } from './bound-thinking.ts'
 import type { Trouble } from './breaker.ts'
 import type { Affinity, Conversations } from './conversations.ts'
 import { otherModelFault } from './fault.ts'
@@ -54,7 +55,10 @@ export class Attempts {
     const tookMs = monotonicMs() - startedMs
     if (model.trial?.by === stop) model.trial = undefined
     if (!isFault(taken)) {
-      if (this.#place(request, member) === 'moved') log.moved()
+      if (this.#place(request, member) === 'moved') {
+        log.moved()
+        if (hasThinking(request)) events.thinkingLost()
+      }
       if (isCount(request)) model.breaker.abandoned()
       else {
         this.#answered(endpoint, request.accountId, startedMs)

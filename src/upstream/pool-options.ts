@@ -13,6 +13,8 @@ export type PoolEvents = Readonly<{
   retried(how: 'retried' | 'budget spent'): void
   /** A conversation was answered, by the upstream that has it in its cache or by another. */
   placed(affinity: Affinity): void
+  /** A conversation with thinking was answered by another upstream than before: what is bound to the account is lost. */
+  thinkingLost(): void
   /** A breaker has changed. */
   changed(upstream: string, model: string, state: BreakerState): void
   /** An answer names another model than was asked for. */

@@ -5,6 +5,7 @@
 
 import type { Model, UpstreamModel } from '../core/catalog.ts'
 import { Attempts, isCount, wasSent } from './attempts.ts'
+import { isUnfit } from './bound-thinking.ts'
 import { RetryBudgets } from './budget.ts'
 import { Conversations } from './conversations.ts'
 import { Entrance } from './entrance.ts'
@@ -29,6 +30,7 @@ export class UpstreamPool {
   readonly #budgets: RetryBudgets
   readonly #entrance: Entrance
   readonly #attempts: Attempts
+  readonly #conversations = new Conversations()
   #members: ReadonlyMap<string, Member> = new Map()
   /** The endpoints of each model that was asked for since the last reload. */
   readonly #endpointsOf = new Map<Model, readonly Endpoint[]>()
@@ -36,9 +38,8 @@ export class UpstreamPool {
   constructor(options: PoolOptions) {
     this.#options = options
     this.#budgets = new RetryBudgets(options.monotonicMs())
-    const conversations = new Conversations()
-    this.#entrance = new Entrance(options, conversations)
-    this.#attempts = new Attempts(options, conversations)
+    this.#entrance = new Entrance(options, this.#conversations)
+    this.#attempts = new Attempts(options, this.#conversations)
   }
 
   /** The configured upstreams, in their order. One that stays over a reload keeps its state. */
@@ -93,22 +94,29 @@ export class UpstreamPool {
   async #ask<T extends object>(request: PoolRequest, options: CallOptions<T>, all: readonly Endpoint[]): Promise<T | Fault> {
     const { stop } = options
     const tried: Member[] = []
+    let refusal: Fault | undefined
     for (;;) {
       const entered = this.#entrance.enter(request, all, tried, stop)
       const endpoint = entered instanceof Promise ? await entered : entered
-      if (!(endpoint instanceof Endpoint)) return endpoint
+      if (!(endpoint instanceof Endpoint)) return refusal ?? endpoint
       tried.push(endpoint.member)
       const isLast = tried.length === all.length
       const made = await this.#attempts.make(request, endpoint, options, isLast)
-      if (!isFault(made) || made.trouble === undefined || stop.isStopped || isLast) return made
+      if (!isFault(made) || stop.isStopped || isLast) return made
+      refusal = isUnfit(request, made, endpoint.name, this.#warm(request)) ? made : undefined
+      if (made.trouble === undefined && refusal === undefined) return made
       if (options.isWanted?.() === false) return made
       const refused = await this.#mayRetry(
         wasSent(made) ? { accountId: request.accountId, upstream: endpoint.name } : undefined,
         tried.length,
         stop,
       )
-      if (refused !== undefined) return refused
+      if (refused !== undefined) return refusal ?? refused
     }
+  }
+
+  #warm({ conversation, model }: PoolRequest): string | undefined {
+    return conversation && this.#conversations.warm(conversation, model.id, this.#options.monotonicMs())
   }
 
   #endpoints(model: Model): readonly Endpoint[] {

@@ -202,3 +202,10 @@ test('answers by another model, and those that an upstream counted otherwise, ar
   expect(seen.get('tollgate_upstream_other_model_total{upstream="primary"}')).toBe(1)
   expect(seen.get('tollgate_upstream_count_differences_total{upstream="primary",counter="output"}')).toBe(1)
 })
+
+test('conversations whose thinking may be lost are counted', async () => {
+  const metrics = makeMetrics()
+  metrics.pool.thinkingLost()
+  metrics.pool.thinkingLost()
+  expect(await metrics.render()).toContain('\ntollgate_thinking_lost_total 2')
+})

@@ -59,6 +59,7 @@ export function request(names: readonly string[], more: Partial<PoolRequest> = {
 export class PoolStage {
   /** Sleeping upstreams and waiting calls see the same time. */
   nowMs = 1_000_000
+  thinkingLost = 0
   readonly wheel = new TimerWheel()
   readonly log: {
     began: BegunCall[]
@@ -101,6 +102,7 @@ export class PoolStage {
       otherModel: (...told) => this.seen.otherModels.push(told.join(' ')),
       countDiffers: (upstream, { counter }) => this.seen.countDiffers.push(`${upstream} ${counter}`),
       betasRefused: () => undefined,
+      thinkingLost: () => this.thinkingLost++,
     },
   })
   readonly callLog: CallLog = {

@@ -1,6 +1,7 @@
 /** A call finds the upstream that can answer it, and tries no more than it may. Rules: pool.md "Failover", "Breaker", "Retry budget", "Overload". */
 
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { Refusal } from '../../src/core/refusal.ts'
 import { TICK_MS } from '../../src/core/timer-wheel.ts'
 import { CallStop } from '../../src/relay/deadline.ts'
 import type { CallLog, PoolRequest } from '../../src/upstream/pool-request.ts'
@@ -422,4 +423,54 @@ test('a call whose answer is under way does not hold what it sent: a stream live
   }
   expect(held).toHaveLength(100)
   expect(await stillHeld(bodies)).toBeLessThan(10)
+})
+
+describe('a conversation whose signed thinking another upstream refuses', () => {
+  const conversation = new Uint8Array(32).fill(9)
+  const thinking = Buffer.from('{"model":"vendor-sonnet-1","messages":[{"type":"thinking","signature":"x"}]}')
+  const refused = fails('status 400', undefined, { refusal: new Refusal('upstreamInvalidRequest'), status: 400 })
+  const ORDER = { a: { priority: 0 }, b: { priority: 1 }, c: { priority: 2 } }
+
+  /** Second tries wait a little. */
+  async function inTime<T>(called: Promise<T>): Promise<T> {
+    await stage.pass(2_000)
+    return called
+  }
+
+  /** `a` answers the first turn and is broken in the second, in which `b` refuses. */
+  async function secondTurn(names: readonly string[], more: Partial<PoolRequest>) {
+    const scripts = stage.members({ a: answer, b: refused, c: answer }, ORDER)
+    await stage.call(names, { conversation, ...more })
+    if (scripts['a'] !== undefined) scripts['a'].behave = BROKEN
+    return inTime(stage.call(names, { conversation, ...more }))
+  }
+
+  test('goes on to the next, and no breaker hears of it', async () => {
+    expect(await secondTurn(['a', 'b', 'c'], { body: thinking })).toMatchObject({ kind: 'taken', from: 'c' })
+    expect(stage.seen.changed).toEqual([])
+    expect(stage.thinkingLost).toBe(1)
+  })
+
+  test('gets the 400 of the last one', async () => {
+    expect(await secondTurn(['a', 'b'], { body: thinking })).toMatchObject({ kind: 'fault', cause: 'status 400', status: 400 })
+  })
+
+  test('gets the 400 where the one that is left takes no calls', async () => {
+    const scripts = stage.members({ a: answer, b: refused, c: answer }, ORDER)
+    stage.pool.takeOut('c', { by: 'me', reason: 'test', at: 0 })
+    await stage.call(['a', 'b', 'c'], { conversation, body: thinking })
+    if (scripts['a'] !== undefined) scripts['a'].behave = BROKEN
+    expect(await inTime(stage.call(['a', 'b', 'c'], { conversation, body: thinking }))).toMatchObject({
+      kind: 'fault',
+      cause: 'status 400',
+    })
+  })
+
+  test('without thinking, or of no upstream before, a 400 is the client’s', async () => {
+    expect(await secondTurn(['a', 'b', 'c'], {})).toMatchObject({ kind: 'fault', cause: 'status 400' })
+    stage = new PoolStage()
+    stage.members({ b: refused, c: answer }, ORDER)
+    expect(await stage.call(['b', 'c'], { conversation, body: thinking })).toMatchObject({ kind: 'fault', cause: 'status 400' })
+    expect(stage.thinkingLost).toBe(0)
+  })
 })
