@@ -171,6 +171,7 @@ export const PLAN = Type.Object(
       uniqueItems: true,
       description: 'model ids or prefixes that end in "*"',
     }),
+    max_request_usd: Type.Optional(usd),
   },
   { ...CLOSED, description: 'a table, such as [plans.default]' },
 )

@@ -41,7 +41,7 @@ function settingsOf({
   const { file: _file, withoutEffect: _withoutEffect, ...tables } = more
   note(settings, '', { server, operator, ...tables, ledger, limits })
   for (const { name, ...upstream } of upstreams) note(settings, `upstreams.${name}`, upstream)
-  for (const { name, models } of catalog.plans.values()) note(settings, `plans.${name}`, { models })
+  for (const { name, ...plan } of catalog.plans.values()) note(settings, `plans.${name}`, plan)
   for (const {
     id,
     rates,

@@ -4,6 +4,7 @@
  */
 
 import type { Catalog, Model, Plan } from '../core/catalog.ts'
+import { parseUsd, ZERO } from '../core/money.ts'
 import type { ModelEntry, UpstreamEntry } from './catalog-schema.ts'
 import { BYTES_PER_TOKEN, SAMPLE_MODELS } from './defaults.ts'
 import { pricesOf } from './prices.ts'
@@ -53,7 +54,9 @@ function plansOf(file: ConfigFile, models: ReadonlyMap<string, Model>, problems:
       const message = patternProblem(pattern, models)
       if (message !== undefined) problems.push({ path: `plans.${name}.models[${index}]`, message })
     }
-    plans.set(name, { name, models: plan.models })
+    const cap = plan.max_request_usd === undefined ? undefined : parseUsd(plan.max_request_usd)
+    if (cap === ZERO) problems.push({ path: `plans.${name}.max_request_usd`, message: 'expected more than 0: no request costs nothing' })
+    plans.set(name, { name, models: plan.models, ...(cap === undefined ? {} : { maxRequestPicos: cap }) })
   }
   return plans
 }

@@ -1,6 +1,7 @@
 /** Models, plans and what a key may use of them. Rules: requests.md "Models"; native.md "What models refuse". */
 
 import type { ChatDialect } from './chat-dialect.ts'
+import type { Picos } from './money.ts'
 import type { Prices } from './pricing.ts'
 
 /** What a model's upstream refuses, so that the translated formats adapt instead of failing. Nothing listed: everything is accepted. */
@@ -52,7 +53,8 @@ export type Model = Prices &
 /** An upstream by its name, and the id under which it knows the model. `dialect`: which of the model's manners of chat it speaks; absent: native. */
 export type UpstreamModel = Readonly<{ name: string; model: string; dialect?: number }>
 
-export type Plan = Readonly<{ name: string; models: readonly string[] }>
+/** `maxRequestPicos`: the most that one request may cost; absent: anything. */
+export type Plan = Readonly<{ name: string; models: readonly string[]; maxRequestPicos?: Picos }>
 
 export type Catalog = Readonly<{
   models: ReadonlyMap<string, Model>

@@ -3,6 +3,7 @@
 import type { Body } from './body.ts'
 import type { Model } from './catalog.ts'
 import type { ChatBody, ReasoningSetting } from './chat-dialect.ts'
+import type { Picos } from './money.ts'
 import type { NativeMessage } from './native/message.ts'
 import type { Bounds } from './pricing.ts'
 import type { Refusal } from './refusal.ts'
@@ -21,6 +22,10 @@ export type Call<Echo> = Readonly<{
   chat?: readonly ChatBody[]
   routing: Routing
   bounds: Bounds
+  /** Tokens of thinking that the native body asks for: its `max_tokens` is above them. */
+  thinkingTokens?: number | undefined
+  /** `max_tokens` of the call, where a cap on the request's cost made it less than was asked. */
+  maxTokensApplied?: number
   /** `anthropic-version` and `anthropic-beta` for the upstream; betas '' when there are none. */
   version: string
   betas: string
@@ -49,6 +54,8 @@ export type ReadContext = Readonly<{
   /** Items of an earlier answer of the same key, by response id or item id (responses only), or why there are none. */
   recall(id: string): readonly unknown[] | Forgotten
   sha256Hex: Sha256Hex
+  /** What the key's plan lets one request cost; absent: anything. */
+  planCapPicos?: Picos | undefined
 }>
 
 /** Why an answer is not there: it never was, as far as is known; it was too old; its room was needed, or it never had any. */

@@ -73,16 +73,36 @@ export const PASSES_MAX = 10
  * The worst case of a request: input bound × passes over it × the dearest input rate it can use + output cap × output rate + uses of tools × their price, at the dearest
  * level that the input can reach.
  */
-export function holdFor(bounds: Omit<Bounds, 'bytesPerToken' | 'inputEstimate'>, prices: Prices, contextWindow: number): Picos {
-  const inputTokens = (bounds.hasOpaqueInput ? contextWindow : Math.min(contextWindow, bounds.bodyBytes)) * (1 + bounds.passes)
+export function holdFor(bounds: HeldBounds, prices: Prices, contextWindow: number): Picos {
+  const inputTokens = inputTokensMax(bounds, contextWindow)
   const atBase = worstCaseAt(prices.rates, bounds, inputTokens)
-  if (prices.levels.length === 0) return atBase
-  return prices.levels
-    .filter(({ abovePromptTokens }) => inputTokens > abovePromptTokens)
-    .reduce((dearest, { rates }) => maxPicos(dearest, worstCaseAt(rates, bounds, inputTokens)), atBase)
+  return levelsInReach(prices, inputTokens).reduce(
+    (dearest, { rates }) => maxPicos(dearest, worstCaseAt(rates, bounds, inputTokens)),
+    atBase,
+  )
 }
 
-function worstCaseAt(rates: Rates, bounds: Omit<Bounds, 'bytesPerToken' | 'inputEstimate'>, inputTokens: number): Picos {
+/** The most tokens of output, up to the request's own cap, with which its worst case is no more than `capPicos`; -1 where its input alone may cost more. */
+export function outputTokensWithin(capPicos: Picos, bounds: HeldBounds, prices: Prices, contextWindow: number): number {
+  const inputTokens = inputTokensMax(bounds, contextWindow)
+  const tokensAt = (rates: Rates): number => {
+    const left = capPicos - worstCaseAt(rates, { ...bounds, outputTokensMax: 0 }, inputTokens)
+    if (left < ZERO) return -1
+    return rates.output === ZERO ? bounds.outputTokensMax : Number(left / rates.output)
+  }
+  const reached = [prices, ...levelsInReach(prices, inputTokens)]
+  return reached.reduce((least, { rates }) => Math.min(least, tokensAt(rates)), bounds.outputTokensMax)
+}
+
+type HeldBounds = Omit<Bounds, 'bytesPerToken' | 'inputEstimate'>
+
+const inputTokensMax = ({ bodyBytes, hasOpaqueInput, passes }: HeldBounds, contextWindow: number): number =>
+  (hasOpaqueInput ? contextWindow : Math.min(contextWindow, bodyBytes)) * (1 + passes)
+
+const levelsInReach = ({ levels }: Prices, inputTokens: number): readonly PriceLevel[] =>
+  levels.length === 0 ? levels : levels.filter(({ abovePromptTokens }) => inputTokens > abovePromptTokens)
+
+function worstCaseAt(rates: Rates, bounds: HeldBounds, inputTokens: number): Picos {
   return picos(
     times(inputTokens, dearestInput(bounds.cacheWrites, rates)) +
       times(bounds.outputTokensMax, rates.output) +

@@ -3,6 +3,7 @@
  * headers, never in cookies. Rules: requests.md "Request ids", "Browsers", "Cost of an answer".
  */
 
+import type { Call } from '../core/format.ts'
 import { availableOf, type KeyBalance } from '../core/key.ts'
 import { type Picos, toExactUsdText } from '../core/money.ts'
 
@@ -24,7 +25,12 @@ export function addBalance(headers: Record<string, string>, { account, limitPico
   headers['x-balance-usd'] = toExactUsdText(availableOf({ balancePicos: account.balancePicos, limitPicos, spentPicos }))
 }
 
-const EXPOSED = 'x-request-id, request-id, retry-after, x-should-retry, x-cost-usd, x-balance-usd, idempotency-replayed'
+/** The cap on an answer, where a cap on its cost made it less than was asked. */
+export const appliedHeaders = ({ maxTokensApplied }: Pick<Call<unknown>, 'maxTokensApplied'>): Record<string, string> =>
+  maxTokensApplied === undefined ? {} : { 'x-max-tokens-applied': `${maxTokensApplied}` }
+
+const EXPOSED =
+  'x-request-id, request-id, retry-after, x-should-retry, x-cost-usd, x-balance-usd, x-max-tokens-applied, idempotency-replayed'
 
 /** Headers of every answer under `/v1`. `allowed`: origins, or `*` among them for all. */
 export function corsHeaders(origin: string | null, allowed: readonly string[]): Record<string, string> {

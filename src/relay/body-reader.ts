@@ -22,6 +22,7 @@ export type HeavyBody = Turn &
     pieces: readonly Uint8Array[]
     headers: ReadContext['headers']
     find: ReadContext['find']
+    planCapPicos?: ReadContext['planCapPicos']
     /** The items under an id, each as JSON. */
     recall: (id: string) => Recalled | Promise<Recalled>
   }>
@@ -33,6 +34,9 @@ type HeavyHash = Readonly<{ hash: Uint8Array; bytes: Uint8Array }> | Refusal | '
 export type HeavyMessage = Omit<Extract<BodyTask, { kind: 'answer' }>, 'kind'>
 
 const NEVER = new AbortController().signal
+
+/** An empty header is no absent one. */
+const pairOf = (name: string, value: string | null): [string, string][] => (value === null ? [] : [[name, value]])
 
 const recalled = (items: Recalled | Promise<Recalled>): LookedUp | Promise<LookedUp> =>
   items instanceof Promise ? items.then((brought) => ({ items: brought })) : { items }
@@ -50,15 +54,15 @@ export class BodyReader {
   }
 
   /** Rejects by bugs only. */
-  async read({ reader, pieces, headers, find, recall, accountId, signal }: HeavyBody): Promise<HeavyRead> {
+  async read({ reader, pieces, headers, find, recall, planCapPicos, accountId, signal }: HeavyBody): Promise<HeavyRead> {
     let model: Model | undefined
     const answer = (question: Question): LookedUp | Promise<LookedUp> => {
       if (question.kind === 'recall') return recalled(recall(question.id))
       model = find(question.modelId)
       return { model }
     }
-    const known = new Map(READ_HEADERS.map((name) => [name, headers.get(name) ?? '']))
-    const task = { kind: 'read', reader, pieces, headers: known } as const
+    const known = new Map(READ_HEADERS.flatMap((name) => pairOf(name, headers.get(name))))
+    const task = { kind: 'read', reader, pieces, headers: known, planCapPicos } as const
     const done = await this.#queueOf(pieces).run({ task, accountId, signal, answer })
     if (done === 'left' || done instanceof Refusal) return done
     if (done.kind === 'refusal') return refusalOf(done.refusal)

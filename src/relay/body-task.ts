@@ -4,7 +4,7 @@
  */
 
 import type { Model } from '../core/catalog.ts'
-import type { Answered, Call, Forgotten, FormatName, Stamp } from '../core/format.ts'
+import type { Answered, Call, Forgotten, FormatName, ReadContext, Stamp } from '../core/format.ts'
 import type { Observation } from '../core/native/observation.ts'
 import { Refusal, type RefusalName } from '../core/refusal.ts'
 import type { Finished } from '../core/transcoder.ts'
@@ -18,7 +18,13 @@ export type QuestionChannel = Readonly<{ port: MessagePort; isAnswered: Int32Arr
 /** `pieces` of a body, in order, are handed over unjoined: joining 32 MiB would hold the event loop for some ten milliseconds. */
 export type BodyTask =
   /** To the call for the upstream. `headers`: those that a reader asks for, by name. */
-  | Readonly<{ kind: 'read'; reader: ReaderName; pieces: readonly Uint8Array[]; headers: ReadonlyMap<string, string> }>
+  | Readonly<{
+      kind: 'read'
+      reader: ReaderName
+      pieces: readonly Uint8Array[]
+      headers: ReadonlyMap<string, string>
+      planCapPicos: ReadContext['planCapPicos']
+    }>
   /** To their SHA-256. */
   | Readonly<{ kind: 'hash'; pieces: readonly Uint8Array[] }>
   /** A complete native message, to what the client gets of it. */

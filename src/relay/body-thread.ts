@@ -71,7 +71,7 @@ function perform(task: BodyTask, ask: Ask): Told {
   }
 }
 
-function read({ reader, pieces, headers }: Extract<BodyTask, { kind: 'read' }>, ask: Ask): Told {
+function read({ reader, pieces, headers, planCapPicos }: Extract<BodyTask, { kind: 'read' }>, ask: Ask): Told {
   const body = parseBody(joined(pieces))
   const context: ReadContext = {
     headers: { get: (name) => headers.get(name) ?? null },
@@ -81,6 +81,7 @@ function read({ reader, pieces, headers }: Extract<BodyTask, { kind: 'read' }>, 
       return typeof items === 'string' ? items : items.map((json) => parseExact(Buffer.from(json).toString()))
     },
     sha256Hex,
+    planCapPicos,
   }
   const call = body instanceof Refusal ? body : READERS[reader](body, context)
   if (call instanceof Refusal) return { done: { kind: 'refusal', refusal: refusalData(call) }, handed: [] }

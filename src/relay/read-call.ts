@@ -56,10 +56,11 @@ async function readBeside(name: ReaderName, reading: Reading, pieces: Pieces): P
     referencedParts(reading, bytesOf(pieces)),
     (count) => kept && new Bringing(kept, askersKeyOf(request.headers), count),
   )
-  const { headers, find: findModel } = readContext(parts.world, request, key, () => 'unknown')
+  const { headers, find: findModel, planCapPicos } = readContext(parts.world, request, key, () => 'unknown')
   const { signal } = request
   const recall = referenced.written
-  const read = await parts.bodyReader.read({ reader: name, pieces, accountId: key.accountId, signal, headers, find: findModel, recall })
+  const looked = { headers, find: findModel, recall, planCapPicos }
+  const read = await parts.bodyReader.read({ reader: name, pieces, accountId: key.accountId, signal, ...looked })
   // As for one that left while it sent its body.
   return referenced.refusal ?? (read === 'left' ? UNREADABLE : read)
 }

@@ -8,7 +8,8 @@ import type { World } from '../world.ts'
 /** Models are those of the catalogue as it is now, whatever a reload brings while the request is read. */
 export function readContext(world: World, request: Request, key: KeyRecord, recall: ReadContext['recall']): ReadContext {
   const catalog = world.catalog()
-  return { headers: request.headers, find: (modelId) => modelOf(catalog, key.plan, modelId), recall, sha256Hex }
+  const planCapPicos = catalog.plans.get(key.plan)?.maxRequestPicos
+  return { headers: request.headers, find: (modelId) => modelOf(catalog, key.plan, modelId), recall, sha256Hex, planCapPicos }
 }
 
 /** The engine's own hash: 30 MiB take it 20 ms. */

@@ -9,6 +9,7 @@ import { chatFormat } from '../core/formats/chat/format.ts'
 import { messagesFormat, readCountTokens } from '../core/formats/messages/format.ts'
 import { responsesFormat } from '../core/formats/responses/format.ts'
 import { Refusal } from '../core/refusal.ts'
+import { capOf, withinCap } from '../core/request-cap.ts'
 import { withReach } from './reach.ts'
 
 export type Reader = (body: Body, context: ReadContext) => Call<unknown> | Refusal
@@ -19,8 +20,11 @@ export const FORMATS = { messages: messagesFormat, chat: chatFormat, responses: 
 const reaching =
   (read: Reader): Reader =>
   (body, context) => {
+    const cap = capOf(context)
+    if (cap instanceof Refusal) return cap
     const call = read(body, context)
-    return call instanceof Refusal ? call : withReach(call)
+    const reached = call instanceof Refusal ? call : withReach(call)
+    return reached instanceof Refusal || cap === undefined ? reached : withinCap(reached, cap)
   }
 
 export const READERS = {

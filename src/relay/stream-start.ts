@@ -7,6 +7,7 @@ import { Refusal } from '../core/refusal.ts'
 import type { Take } from '../upstream/pool-request.ts'
 import type { Fault, Reply } from '../upstream/upstream.ts'
 import { type Admitted, stampOf } from './admitted.ts'
+import { appliedHeaders } from './answer-headers.ts'
 import type { BodyLease } from './body-memory.ts'
 import { callUpstream, readStream } from './call-upstream.ts'
 import { CallStop } from './deadline.ts'
@@ -19,6 +20,7 @@ import { OPENING, STREAM_HEADERS } from './stream-head.ts'
 /** `whenEnded` resolves when the stream is settled, which may be long after the response was handed over. */
 export async function answerStream<Echo>(admitted: Admitted<Echo>): Promise<{ response: Response; whenEnded: Promise<void> }> {
   const { request, connection, exchange, claim } = admitted
+  const applied = appliedHeaders(admitted.call)
   const stream = startStream(admitted)
   const { whenEnded } = stream
   request.signal.addEventListener('abort', leaving(stream))
@@ -29,7 +31,7 @@ export async function answerStream<Echo>(admitted: Admitted<Echo>): Promise<{ re
   }
   claim?.answer.begin(beating(stream))
   const response = new Response(stream.body(first === 'waiting' ? OPENING : undefined), {
-    headers: { ...STREAM_HEADERS, ...exchange.headers(connection.origin) },
+    headers: { ...STREAM_HEADERS, ...exchange.headers(connection.origin), ...applied },
   })
   return { response, whenEnded }
 }

@@ -4,7 +4,7 @@ import { Refusal } from '../core/refusal.ts'
 import type { Fault } from '../upstream/upstream.ts'
 import type { Admitted } from './admitted.ts'
 import { answerBody } from './answer-body.ts'
-import { addMoney } from './answer-headers.ts'
+import { addMoney, appliedHeaders } from './answer-headers.ts'
 import { callUpstream } from './call-upstream.ts'
 import { Deadline, type StopReason } from './deadline.ts'
 import { endClaim } from './idempotency.ts'
@@ -64,7 +64,7 @@ async function respond<Echo>(admitted: Admitted<Echo>, { bytes, observation, ups
   endClaim(admitted.claim, { outcome, kept, head, isStored: admitted.call.isStored, whole: bytes })
   if (kept === 'unavailable') return exchange.refuse(new Refusal('storageUnavailable'), connection.origin)
   remember(parts, { key: held.key, sealing: admitted.sealing }, finish)
-  const headers = exchange.headers(connection.origin)
+  const headers = { ...exchange.headers(connection.origin), ...appliedHeaders(admitted.call) }
   headers['content-type'] = 'application/json'
   addMoney(headers, kept.costPicos, parts.world.ledger.keyBalanceOf(held.key.id))
   return new Response(answerBody(bytes, admitted.lease), { headers })

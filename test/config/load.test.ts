@@ -186,6 +186,7 @@ models = ["fast"]
 models = ["*"]
 [plans.s]
 models = ["sl*"]
+max_request_usd = "0.05"
 `,
     { env: { UPSTREAM_API_KEY: 'sk-up', PROXY_URL: 'http://proxy.example:3128', SMTP_URL: 'smtps://user:pass@mail.example.com' } },
   )
@@ -276,6 +277,8 @@ models = ["sl*"]
   expect(modelOf(config.catalog, 's', 'slow')?.upstreams.map(({ name }) => name)).toEqual(['main', 'spare'])
   expect(modelOf(config.catalog, 's', 'slow')?.bytesPerToken).toBe(4)
   expect(modelsOf(config.catalog, 'all-of-it')).toHaveLength(2)
+  expect(config.catalog.plans.get('s')).toEqual({ name: 's', models: ['sl*'], maxRequestPicos: picos(50_000_000_000n) })
+  expect(config.catalog.plans.get('default')).not.toContainKey('maxRequestPicos')
 })
 
 const door = (kind: string, more: string): string => `[[upstreams]]\nname = "a"\nkind = "${kind}"\nbase_url = "http://h"\n${more}`
@@ -462,6 +465,11 @@ test('every mistake is named with its path, what was expected and what was found
     ],
     ['[plans."a b"]\nmodels = ["*"]', /^plans\.a b: expected plan names of letters/],
     ['[plans.p]\nmodels = []', /^plans\.p\.models: /],
+    [
+      '[plans.p]\nmodels = ["*"]\nmax_request_usd = 1',
+      /^plans\.p\.max_request_usd: expected a decimal in quotes, such as "3\.00", found 1$/,
+    ],
+    ['[plans.p]\nmodels = ["*"]\nmax_request_usd = "0.00"', /^plans\.p\.max_request_usd: expected more than 0/],
   ]
   for (const [toml, ...expected] of cases) {
     const found = mistakes(toml, { env: { SET: 'x' } })

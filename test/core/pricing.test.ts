@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { picos, ZERO } from '../../src/core/money.ts'
-import { type Bounds, costOf, holdFor, levelOf, type Prices, type Rates, ratesAt } from '../../src/core/pricing.ts'
+import { type Bounds, costOf, holdFor, levelOf, outputTokensWithin, type Prices, type Rates, ratesAt } from '../../src/core/pricing.ts'
 import { NO_USAGE, promptOf, type Usage } from '../../src/core/usage.ts'
 
 const rate = fc.bigInt(0n, 10n ** 9n).map(picos)
@@ -134,17 +134,18 @@ test('a hold is at the dearest level that its input can reach, passes over it wi
   expect(holdFor({ ...bounds, bodyBytes: 150_000 }, cheaper, 200_000)).toBe(picos(750_250n))
 })
 
+const bounds: fc.Arbitrary<Bounds> = fc.record({
+  bodyBytes: fc.nat(400_000),
+  hasOpaqueInput: fc.boolean(),
+  passes: fc.nat(10),
+  serverToolUsesMax: fc.nat(20),
+  cacheWrites: fc.constantFrom('none', '5m', '1h'),
+  outputTokensMax: fc.nat(128_000),
+  bytesPerToken: fc.constant(4),
+  inputEstimate: fc.constant(0),
+})
+
 test('a hold covers every usage that stays within its bounds', () => {
-  const bounds: fc.Arbitrary<Bounds> = fc.record({
-    bodyBytes: fc.nat(400_000),
-    hasOpaqueInput: fc.boolean(),
-    passes: fc.nat(10),
-    serverToolUsesMax: fc.nat(20),
-    cacheWrites: fc.constantFrom('none', '5m', '1h'),
-    outputTokensMax: fc.nat(128_000),
-    bytesPerToken: fc.constant(4),
-    inputEstimate: fc.constant(0),
-  })
   const share = fc.double({ min: 0, max: 1, noNaN: true })
   const shares = fc.tuple(share, share, share, share, share)
   fc.assert(
@@ -169,4 +170,36 @@ test('a hold covers every usage that stays within its bounds', () => {
       expect(costOf(used, ratesAt(list, levelOf(list, promptOf(used)))) <= holdFor(limit, list, contextWindow)).toBe(true)
     }),
   )
+})
+
+test('the tokens within a cap are the most: their hold is within it, and that of one more is not, at whatever level', () => {
+  const share = fc.double({ min: 0, max: 1.2, noNaN: true })
+  let lowered = 0
+  fc.assert(
+    fc.property(bounds, prices, fc.nat(200_000), share, (asked, list, contextWindow, part) => {
+      const holdOf = (outputTokensMax: number): bigint => holdFor({ ...asked, outputTokensMax }, list, contextWindow)
+      const [least, most] = [holdOf(0), holdOf(asked.outputTokensMax)]
+      const cap = picos(least + ((most - least) * BigInt(Math.floor(part * 1e6))) / 1_000_000n - (part < 0.05 ? 1n : 0n))
+      const tokens = outputTokensWithin(cap, asked, list, contextWindow)
+      if (tokens === -1) expect(least > cap).toBe(true)
+      else expect(holdOf(tokens) <= cap).toBe(true)
+      if (tokens >= 0 && tokens < asked.outputTokensMax) {
+        lowered++
+        expect(holdOf(tokens + 1) > cap).toBe(true)
+      }
+      expect(tokens).toBeLessThanOrEqual(asked.outputTokensMax)
+    }),
+  )
+  expect(lowered).toBeGreaterThan(0)
+})
+
+test('what output costs nothing is not lowered, and what the input alone costs too much is not saved by it', () => {
+  const asked = { bodyBytes: 10, hasOpaqueInput: false, passes: 0, serverToolUsesMax: 0, cacheWrites: 'none', outputTokensMax: 7 } as const
+  const free = { rates: { ...ZERO_RATES, input: picos(3n) }, levels: [] }
+  expect([picos(30n), picos(29n)].map((cap) => outputTokensWithin(cap, asked, free, 200_000))).toEqual([7, -1])
+  const levelled = {
+    rates: { ...ZERO_RATES, output: picos(1n) },
+    levels: [{ abovePromptTokens: 9, rates: { ...ZERO_RATES, output: picos(4n) } }],
+  }
+  expect([9, 10].map((bodyBytes) => outputTokensWithin(picos(6n), { ...asked, bodyBytes }, levelled, 200_000))).toEqual([6, 1])
 })

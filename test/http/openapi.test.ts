@@ -325,6 +325,7 @@ test('the query’s fields are documented, the key’s headers are left to the s
     'anthropic-beta',
     'idempotency-key',
     'x-include-cost',
+    'x-max-cost-usd',
     'x-session-id',
   ])
 })

@@ -19,8 +19,8 @@ test('a narrowed list echoes a listed origin, says nothing to others, and always
     expect(corsHeaders(origin, LISTED)).toEqual({ vary: 'origin' })
 })
 
-test('a script may read the ids, the advice to retry and the cost', () => {
+test('a script may read the ids, the advice to retry, the cost and a cap that was lowered', () => {
   const exposed = corsHeaders('https://chat.example', LISTED)['access-control-expose-headers'] ?? ''
-  for (const name of ['x-request-id', 'request-id', 'retry-after', 'x-should-retry', 'x-cost-usd', 'x-balance-usd'])
+  for (const name of ['x-request-id', 'request-id', 'retry-after', 'x-should-retry', 'x-cost-usd', 'x-balance-usd', 'x-max-tokens-applied'])
     expect(exposed.split(', ')).toContain(name)
 })

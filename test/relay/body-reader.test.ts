@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { parseBody } from '../../src/core/body.ts'
 import { parseExact } from '../../src/core/bytes/exact-json.ts'
 import type { ReadContext } from '../../src/core/format.ts'
+import { type Picos, picos } from '../../src/core/money.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { HeavyBody, HeavyRead } from '../../src/relay/body-reader.ts'
 import { sha256Hex } from '../../src/relay/read-context.ts'
@@ -39,10 +40,10 @@ const parsed = (id: string) => {
 }
 
 /** Without a thread. */
-function readHere(reader: ReaderName, bytes: Uint8Array, headers: ReadContext['headers'] = HEADERS): HeavyRead {
+function readHere(reader: ReaderName, bytes: Uint8Array, headers: ReadContext['headers'] = HEADERS, planCapPicos?: Picos): HeavyRead {
   const body = parseBody(bytes)
   if (body instanceof Refusal) return body
-  return READERS[reader](body, { headers, find, recall: parsed, sha256Hex })
+  return READERS[reader](body, { headers, find, recall: parsed, sha256Hex, planCapPicos })
 }
 
 /** Bytes of any class are the same bytes. */
@@ -54,9 +55,9 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member)]))
 }
 
-async function expectSame(reader: ReaderName, text: string, headers = HEADERS): Promise<HeavyRead> {
-  const here = readHere(reader, Buffer.from(text), headers)
-  const there = await bodyReader.read(large(reader, Buffer.from(text), { headers }))
+async function expectSame(reader: ReaderName, text: string, headers = HEADERS, planCapPicos?: Picos): Promise<HeavyRead> {
+  const here = readHere(reader, Buffer.from(text), headers, planCapPicos)
+  const there = await bodyReader.read(large(reader, Buffer.from(text), { headers, planCapPicos }))
   expect(plain(there)).toEqual(plain(here))
   return there
 }
@@ -96,6 +97,24 @@ test('what is no JSON, no model, a wrong header or a wrong field is refused in t
   }
   expect(await expectSame('messages', JSON.stringify(fine), new Headers({ 'vendor-version': 'soon' }))).toBeInstanceOf(Refusal)
   expect(await expectSame('messages', JSON.stringify({ ...fine, thread: { id: 'x' } }))).toBeInstanceOf(Refusal)
+})
+
+test('a cap on the cost is applied there as here, whether the request or its plan has it, and counting knows none', async () => {
+  const fine = JSON.stringify({
+    model: 'stella-2',
+    max_tokens: 900,
+    max_output_tokens: 900,
+    messages: [{ role: 'user', content: 'é' }],
+    input: 'x',
+  })
+  const withCap = (cap: string) => new Headers({ 'x-max-cost-usd': cap })
+  for (const reader of NAMES) {
+    const counts = reader === 'countTokens'
+    for (const read of [await expectSame(reader, fine, withCap('0.009')), await expectSame(reader, fine, HEADERS, picos(9_000_000_000n))])
+      expect([reader, Object(read).maxTokensApplied !== undefined]).toEqual([reader, !counts])
+    for (const cap of ['0.00001', '', 'much'])
+      expect([reader, (await expectSame(reader, fine, withCap(cap))) instanceof Refusal]).toEqual([reader, !counts])
+  }
 })
 
 test('remembered items are asked for, and keep their numbers letter by letter', async () => {

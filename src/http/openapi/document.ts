@@ -75,6 +75,11 @@ const HEADERS = {
   },
   'x-cost-usd': usdHeader('what the request was charged; 0.000000 on a repetition'),
   'x-balance-usd': usdHeader('what the key may still spend after the request'),
+  'x-max-tokens-applied': {
+    description:
+      'The cap on the answer in tokens, where `x-max-cost-usd` or the key’s plan made it less than was asked. Not on repetitions',
+    schema: { type: 'string', pattern: '^\\d+$' },
+  },
   'idempotency-replayed': {
     description:
       '`true` when this is the stored answer to an earlier request with the same `Idempotency-Key`: the same bytes and ids, and no second charge',
@@ -84,6 +89,7 @@ const HEADERS = {
 }
 const IDS = { 'x-request-id': { $ref: '#/components/headers/x-request-id' }, 'request-id': { $ref: '#/components/headers/request-id' } }
 const REPLAYED = { 'idempotency-replayed': { $ref: '#/components/headers/idempotency-replayed' } }
+const APPLIED = { 'x-max-tokens-applied': { $ref: '#/components/headers/x-max-tokens-applied' } }
 const MONEY = { 'x-cost-usd': { $ref: '#/components/headers/x-cost-usd' }, 'x-balance-usd': { $ref: '#/components/headers/x-balance-usd' } }
 
 /** The document of `app`'s routes, with the address that the operator set, and examples that name a model of this installation. */
@@ -130,7 +136,7 @@ function complete(operation: Operation): Operation {
         status,
         {
           ...(status === '200' && example !== undefined ? withExample(answer, example) : answer),
-          headers: { ...IDS, ...(status === '200' && isBilled ? { ...MONEY, ...REPLAYED } : {}), ...answer.headers },
+          headers: { ...IDS, ...(status === '200' && isBilled ? { ...MONEY, ...APPLIED, ...REPLAYED } : {}), ...answer.headers },
         },
       ]),
     ),
@@ -154,6 +160,13 @@ const BILLED_HEADERS = [
     description:
       'With `true`, the `usage` of the answer, in a stream the last `usage`, also says what the request cost (`cost_usd`, `cost_usd_exact`)',
     schema: { type: 'string', enum: ['true'] },
+  },
+  {
+    name: 'x-max-cost-usd',
+    in: 'header',
+    description:
+      'The most that the request may cost, in USD. The cap on the answer (`max_tokens`) is lowered until what is reserved fits; where not even one token fits, or not the thinking that is asked for, the answer is 400 and free. The key’s plan may have such a cap, too: the lesser counts',
+    schema: { type: 'string', pattern: '^\\d{1,9}(\\.\\d{1,12})?$' },
   },
   {
     name: 'x-session-id',

@@ -4,7 +4,7 @@ import { Elysia } from 'elysia'
 import { differences, snake } from '../../config/difference.ts'
 import { priceList } from '../../config/prices.ts'
 import { reloadable } from '../../config/reloadable.ts'
-import type { Model } from '../../core/catalog.ts'
+import type { Model, Plan } from '../../core/catalog.ts'
 import { toExactUsdText } from '../../core/money.ts'
 import type { Rates } from '../../core/pricing.ts'
 import type { Site } from '../site.ts'
@@ -22,7 +22,7 @@ export const catalogRoutes = (site: Site) =>
         return {
           file: file ?? null,
           models: [...catalog.models.values()].map((model) => modelDocument(model, names)),
-          plans: [...catalog.plans.values()],
+          plans: [...catalog.plans.values()].map(planDocument),
           limits: Object.entries(limits).map(([name, value]) => ({ name: snake(name), value })),
         }
       },
@@ -57,6 +57,12 @@ function ratesDocument(rates: Rates) {
   const { input, output, cacheRead, cacheWrite, cacheWrite1h } = priceList(rates)
   return { input_usd: input, output_usd: output, cache_read: cacheRead, cache_write: cacheWrite, cache_write_1h: cacheWrite1h }
 }
+
+const planDocument = ({ name, models, maxRequestPicos }: Plan) => ({
+  name,
+  models: [...models],
+  max_request_usd: maxRequestPicos === undefined ? null : toExactUsdText(maxRequestPicos),
+})
 
 /** `problems`: mistakes, with which a reload would change nothing. `needs_restart`: settings that differ and that a reload leaves as they are. */
 function previewOf({ config, readConfig }: Site) {

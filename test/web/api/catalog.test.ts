@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { differences } from '../../../src/config/difference.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { priceList } from '../../../src/config/prices.ts'
-import { type Picos, ZERO } from '../../../src/core/money.ts'
+import { type Picos, picos, ZERO } from '../../../src/core/money.ts'
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { type Operator, signInOperator } from '../../support/operator.ts'
 
@@ -38,6 +38,21 @@ test('models have their rates as the file writes them, who serves them, and the 
     plans: [{ name: 'default', models: ['*'] }, { name: 'small' }],
     limits: expect.arrayContaining([{ name: 'body_bytes', value: 33_554_432 }]),
   })
+})
+
+test('a plan has the most that a request may cost, and a change of it is told', async () => {
+  const capped = (usd: bigint) => new Map([['default', { name: 'default', models: ['*'], maxRequestPicos: picos(usd) }]])
+  read = (inForce) => ({ ...inForce, catalog: { ...inForce.catalog, plans: capped(50_000_000_000n) } })
+  expect(await ask('catalog')).toMatchObject({ plans: [{ name: 'default', max_request_usd: null }, { name: 'small' }] })
+  const { changes } = (await ask('catalog/reload')) as { changes: object[] }
+  expect(changes).toContainEqual({ path: 'plans.default.max_request_usd', before: null, after: '0.05' })
+  const before = gateway.world.catalog()
+  try {
+    gateway.reload({ catalog: { ...before, plans: capped(20_000_000_000n) } })
+    expect(await ask('catalog')).toMatchObject({ plans: [{ name: 'default', max_request_usd: '0.02' }] })
+  } finally {
+    gateway.reload({ catalog: before })
+  }
 })
 
 test('a file that says the same changes nothing', async () => {

@@ -83,7 +83,7 @@ function readTranslated({ json }: Body, shape: Shape, model: Model, context: Rea
     model,
   )
   if (composed instanceof Refusal) return composed
-  const { body, bounds, modelAt } = composed
+  const { body, bounds, modelAt, thinkingTokens } = composed
   const opening = (): Opening => ({
     modelId: model.id,
     system: read.system,
@@ -93,7 +93,7 @@ function readTranslated({ json }: Body, shape: Shape, model: Model, context: Rea
   const routing = { conversation: conversationOf(givenIds(json, context), opening), modelAt }
   const echo = { includesUsageChunk: includesUsageChunk(json), isLegacy: named.isLegacy, customTools: named.customTools }
   const native = { version: NATIVE_VERSION, betas: '', includesCost: includesCost(context.headers), isStored: true }
-  return { model, isStream, body, bounds, routing, ...native, echo }
+  return { model, isStream, body, bounds, thinkingTokens, routing, ...native, echo }
 }
 
 /** `function_call` goes with `functions`; such a client can take one call only. */

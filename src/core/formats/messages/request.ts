@@ -50,12 +50,19 @@ export function readShaped(body: Body, context: ReadContext): Call<MessagesEcho>
     body: native,
     routing: { conversation: conversation(json, context), modelAt: placeAfter(edits, startOfModel(body)) },
     bounds: boundsOf(json, blocks, model, { bodyBytes: native.byteLength, cacheWrites }),
+    thinkingTokens: thinkingTokensOf(json['thinking']),
     ...headers,
     includesCost: includesCost(context.headers),
     isStored: true,
     echo: undefined,
   }
 }
+
+/** The upstream judges all else that may stand there. */
+const thinkingTokensOf = (thinking: unknown): number | undefined =>
+  isObject(thinking) && thinking['type'] === 'enabled' && typeof thinking['budget_tokens'] === 'number'
+    ? thinking['budget_tokens']
+    : undefined
 
 /** Of a repeated name the last one counts. */
 const startOfModel = ({ members }: Body): number => members.findLast(({ name }) => name === 'model')?.value.start ?? 0

@@ -40,7 +40,7 @@ export type Translated = ToolWish &
   }>
 
 /** `modelAt`: where the model's name begins in `body`. */
-export type Composed = Readonly<{ body: Uint8Array; bounds: Bounds; modelAt: number }>
+export type Composed = Readonly<{ body: Uint8Array; bounds: Bounds; modelAt: number; thinkingTokens: number | undefined }>
 
 /** Bodies are written with the model first. */
 const MODEL_AT = '{"model":'.length
@@ -82,7 +82,7 @@ export function compose(request: Translated, model: Model): Composed | Refusal {
     bytesPerToken: model.bytesPerToken,
     inputEstimate: inputEstimate({ bodyBytes: body.byteLength, media: found.media, isBounded: !found.isOpaque }, model),
   }
-  return { body, bounds, modelAt: MODEL_AT }
+  return { body, bounds, modelAt: MODEL_AT, thinkingTokens: thinking.thinking?.budget_tokens }
 }
 
 type NativeHead = Record<string, unknown>

@@ -101,6 +101,11 @@ const Plans = ({ plans }: Readonly<{ plans: Catalog['plans'] }>) => (
       columns={[
         { name: 'Plan', cell: ({ name }: Catalog['plans'][number]) => name },
         { name: 'Models', cell: ({ models }) => (models.length === 1 && models[0] === '*' ? 'all' : models.join(', ')) },
+        {
+          name: 'A request, at most',
+          isFigure: true,
+          cell: ({ max_request_usd }) => (max_request_usd === null ? '' : `$${max_request_usd}`),
+        },
       ]}
       rows={plans}
       keyOf={({ name }) => name}
