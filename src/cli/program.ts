@@ -76,6 +76,7 @@ const COMMANDS: Readonly<Record<string, Add>> = {
   upstreams: async (program, { run }) => (await import('./upstreams.ts')).addUpstreams(program, run),
   audit: async (program, { run }) => (await import('./audit.ts')).addAudit(program, run),
   reconcile: async (program, { run }) => (await import('./reconcile.ts')).addReconcile(program, run),
+  reprice: async (program, { run }) => (await import('./reprice.ts')).addReprice(program, run),
   people: async (program, { run }) => (await import('./people.ts')).addPeople(program, run),
   verify: async (program, { run }) => (await import('./verify.ts')).addVerify(program, run),
   statement: async (program, { run }) => (await import('./statement.ts')).addStatement(program, run),

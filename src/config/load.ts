@@ -33,12 +33,18 @@ const DEFAULT_FILE = 'tollgate.toml'
 
 export function loadConfig(options: LoadOptions): Config | ConfigProblems {
   const file = resolve(options.folder, options.file ?? DEFAULT_FILE)
-  const text = readText(file, options.file !== undefined)
-  if (text === undefined) return configOf({}, undefined, options)
+  const read = readShape(file, options.file !== undefined)
+  return 'problems' in read ? read : configOf(read.entry, read.isThere ? file : undefined, options)
+}
+
+/** What stands in the file, each name of it as the schema says. A file that is not there is an empty one, unless it was named. */
+export function readShape(file: string, isNamed: boolean): Readonly<{ entry: ConfigFile; isThere: boolean }> | ConfigProblems {
+  const text = readText(file, isNamed)
+  if (text === undefined) return { entry: {}, isThere: false }
   const table = typeof text === 'string' ? parseToml(text) : text
   if ('message' in table) return { file, problems: [table as ConfigProblem] }
   const problems = shapeProblems(CONFIG_FILE, table.root)
-  return problems.length > 0 ? { file, problems } : configOf(table.root as ConfigFile, file, options)
+  return problems.length > 0 ? { file, problems } : { entry: table.root as ConfigFile, isThere: true }
 }
 
 /** Undefined: there is no file and none was named. */

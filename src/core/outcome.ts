@@ -47,12 +47,13 @@ export function chargeOf(outcome: Outcome, seen: Observation, bounds: Bounds, pr
 const sourceOf = (isEstimated: boolean, told: 'partial' | 'final', { bytesPerToken }: Bounds) =>
   isEstimated ? ({ source: 'estimated', bytesPerToken } as const) : { source: told, bytesPerToken: undefined }
 
-function isWaived(outcome: Exclude<Outcome, 'complete'>): boolean {
+export function isWaived(outcome: Outcome): boolean {
   switch (outcome) {
     case 'fault':
     case 'drain':
     case 'recovered':
       return true
+    case 'complete':
     case 'deadline':
     case 'leaver':
     case 'cut':

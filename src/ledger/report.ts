@@ -16,6 +16,7 @@ import { type CheckpointsQuery, checkpointedHolds } from './reading/checkpointed
 import { CodeLists } from './reading/code-lists.ts'
 import { OperatorLists } from './reading/operator-lists.ts'
 import { OperatorReceipts } from './reading/operator-receipts.ts'
+import { type RepricedPart, type RepriceQuery, repricedPart } from './reading/repriced-receipts.ts'
 import { type BooksCall, type BooksQuery, type BooksRow, upstreamBooks, upstreamCalls } from './reading/upstream-books.ts'
 import type { Connection } from './sql/connection.ts'
 import { differencesInFile } from './sqlite/verify.ts'
@@ -62,6 +63,11 @@ export class Report {
   /** The calls of these buckets, `limit` each. */
   upstreamCalls(query: BooksQuery, buckets: readonly number[], limit: number): readonly BooksCall[] {
     return upstreamCalls(this.#db, query, buckets, limit)
+  }
+
+  /** Past receipts under other prices: a part, which says where the next one goes on. */
+  repriced(query: RepriceQuery): RepricedPart {
+    return repricedPart(this.#db, query)
   }
 
   /** The holds of all nodes, but for those of the last second. */

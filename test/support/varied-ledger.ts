@@ -2,7 +2,7 @@
 
 import { picos, ZERO } from '../../src/core/money.ts'
 import { OUTCOMES } from '../../src/core/outcome.ts'
-import { costOf, type Rates } from '../../src/core/pricing.ts'
+import { costOf, type Prices, type Rates } from '../../src/core/pricing.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { DAY_MS, dayAt } from '../../src/core/utc.ts'
 import type { Question } from '../../src/ledger/reading/reports.ts'
@@ -16,6 +16,8 @@ const NAMES = ['Zebra', 'alpha', 'Älpha', 'alpha-b', 'ALPHA c', 'zebra_', '100%
 const MODELS = ['haiku', 'Opus', 'opus-4'] as const
 const PRICES: readonly Rates[] = [RATES, { ...RATES, input: picos(4_000_000n) }]
 export const DAYS = 3
+/** Of another catalogue, dearer where the prompt is long. */
+export const OTHER_PRICES: Prices = { rates: RATES, levels: [{ abovePromptTokens: 1_000, rates: { ...RATES, input: picos(9_000_001n) } }] }
 
 /** `count`: how many requests. */
 export function writeVaried(path: string, random: Random, count: number): Machine {
@@ -131,6 +133,7 @@ export function everyQuestion(requestIds: readonly string[]): readonly Asked[] {
     { kind: 'audit', limit, actor: 'os:a b' },
     { kind: 'audit', limit, action: 'credit' },
     { kind: 'alertFacts', day: FIRST_DAY, limit },
+    { kind: 'repriced', prices: new Map([['opus-4', OTHER_PRICES]]), limit },
   ])
   return [...pages, ...whole(requestIds)]
 }

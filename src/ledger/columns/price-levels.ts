@@ -24,6 +24,13 @@ export function groupOf(version: PriceVersion): readonly PriceVersion[] {
   })
 }
 
+/** The longest prompt that a version is charged for: where its group has a level above it, that level begins there. */
+export const longestPromptOf = ({ group, abovePromptTokens }: Pick<PriceVersion, 'group' | 'abovePromptTokens'>): number =>
+  group
+    .split(' ')
+    .map((level) => Number(level.split(':')[0]))
+    .find((above) => above > abovePromptTokens) ?? Number.POSITIVE_INFINITY
+
 export const ratesText = (rates: Rates): string => RATES.map((name) => rates[name]).join(',')
 
 function ratesIn(texts: readonly string[]): Rates {

@@ -71,5 +71,7 @@ export function answerTo(
       return console.usageOfDay(question)
     case 'alertFacts':
       return console.alertFacts(question)
+    case 'repriced':
+      return console.repriced(question)
   }
 }

@@ -14,6 +14,7 @@ import { OperatorLists } from './operator-lists.ts'
 import { OperatorReceipts } from './operator-receipts.ts'
 import { type Page, pageOf } from './page.ts'
 import type { QuestionOf } from './reports.ts'
+import { type RepricedPart, repricedPart } from './repriced-receipts.ts'
 import { SpendReads } from './spend-reads.ts'
 
 const KEYS_COUNTED_MAX = 1_000
@@ -22,6 +23,7 @@ const DISPLAYS_MAX = 20
 const LAST4 = /^(?:sk-…?|…)?([0-9A-Za-z]{4})$/
 
 export class ConsoleReads {
+  readonly #db: Connection
   readonly #orm: ReturnType<typeof ormOf>
   readonly #lists: OperatorLists
   readonly #receipts: OperatorReceipts
@@ -30,6 +32,7 @@ export class ConsoleReads {
 
   /** `db`: a connection that gives integers as bigints. */
   constructor(db: Connection) {
+    this.#db = db
     this.#orm = ormOf(db)
     this.#lists = new OperatorLists(db)
     this.#receipts = new OperatorReceipts(db)
@@ -136,6 +139,10 @@ export class ConsoleReads {
       .all()
     const page = pageOf(rows, limit, ({ accountNumber, keyNumber }) => `${accountNumber}:${keyNumber ?? 0}`)
     return { ...page, rows: page.rows.map(({ accountNumber: _, keyNumber: _k, ...row }) => factOf(row)) }
+  }
+
+  repriced({ prices, accountId, from, to, after, limit }: QuestionOf<'repriced'>): RepricedPart {
+    return repricedPart(this.#db, { prices, accountId, from, to, after, limit })
   }
 
   #keyRows(where: SQL | undefined, order: readonly SQL[], limit: number): readonly ListedKey[] {

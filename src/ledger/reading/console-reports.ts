@@ -2,12 +2,14 @@
 
 import type { Picos } from '../../core/money.ts'
 import type { Outcome } from '../../core/outcome.ts'
+import type { Prices } from '../../core/pricing.ts'
 import type { ReceiptRow } from '../columns/receipt.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'
 import type { AttemptRow } from './attempt-rows.ts'
 import type { BatchRow, CodeRow } from './code-lists.ts'
 import type { AuditRow, CreditRow } from './operator-lists.ts'
 import type { Page } from './page.ts'
+import type { RepricedPart } from './repriced-receipts.ts'
 
 type Paging = Readonly<{ after?: string; limit: number }>
 /** Unix milliseconds: `from` and later, before `to`. */
@@ -42,6 +44,8 @@ export type ConsoleQuestion =
   | Readonly<{ kind: 'usageOfDay'; day: number; after?: string }>
   /** Every account with every key, oldest account first; `day`: whose spend is told. */
   | (Readonly<{ kind: 'alertFacts'; day: number }> & Paging)
+  /** Receipts of the requests that came in then, newest first and `limit` at a time, priced again: put the parts together with `RepricedSums`. `prices`: by model. */
+  | (Readonly<{ kind: 'repriced'; prices: ReadonlyMap<string, Prices>; accountId?: string }> & Range & Paging)
 
 /** Undefined: `after` is no place of this list; of `anyReceipt`: nothing is known of the request. */
 export type ConsoleFindings = {
@@ -58,6 +62,7 @@ export type ConsoleFindings = {
   audit: Page<AuditRow>
   usageOfDay: SpendPart | undefined
   alertFacts: Page<AlertFact> | undefined
+  repriced: RepricedPart
 }
 
 export type ListedAccount = Readonly<{

@@ -17,7 +17,7 @@ import { type Machine, makePath, NOW } from '../../support/ledger.ts'
 import { postgresTest } from '../../support/postgres.ts'
 import { copyOf, whatIsNamed } from '../../support/postgres-ledger.ts'
 import { randomFrom, SEED } from '../../support/seed.ts'
-import { ACCOUNTS, type Asked, DAYS, everyQuestion, writeVaried } from '../../support/varied-ledger.ts'
+import { ACCOUNTS, type Asked, DAYS, everyQuestion, OTHER_PRICES, writeVaried } from '../../support/varied-ledger.ts'
 
 const TIMEOUT_MS = 180_000
 const DAY_MS = 86_400_000
@@ -117,6 +117,9 @@ function reported(report: Report): unknown {
       byText(report.upstreamBooks({ ...books, by: 'start' })),
       byText(report.upstreamBooks({ ...books, by: 'settle', upstreams: ['other'] })),
     ],
+    repriced: ['acc_a', undefined].map((accountId) =>
+      report.repriced({ ...all, accountId, from: undefined, to: undefined, prices: new Map([['haiku', OTHER_PRICES]]) }),
+    ),
     calls: report.upstreamCalls({ ...books, by: 'start' }, [0, 2, 5], 4),
   }
 }
