@@ -155,6 +155,34 @@ test('what a reload would change is seen, and not done', async () => {
   await close()
 })
 
+test('what past requests would have cost under the file is asked by keyboard, by model and account', async () => {
+  const { page, complaints, close } = await enter()
+  await sample.pay()
+  await sample.gateway.idle()
+  const { costPicos } = sample.gateway.receipts().at(-1) ?? { costPicos: 0n }
+  await page.getByRole('link', { name: 'Catalog', exact: true }).click()
+  await page.getByRole('button', { name: 'What would past requests have cost?' }).focus()
+  await page.keyboard.press('Enter')
+  const answer = page.getByRole('region', { name: 'What past requests would have cost', exact: true })
+  await answer.getByText('under the file.').first().waitFor()
+  expect(await answer.getByRole('status').filter({ hasText: 'charged' }).textContent()).toMatch(
+    /^\d+ receipts? since .*: \$[\d.]+ charged, \$[\d.]+ under the file\.$/,
+  )
+  const amounts = await answer
+    .getByRole('region', { name: 'Receipts by model' })
+    .locator('tbody tr')
+    .first()
+    .locator('data')
+    .evaluateAll((figures) => figures.map((figure) => figure.getAttribute('value')))
+  const [charged = 0, repriced = 0, difference = 0] = amounts.map((exact) => Math.round(Number(exact) * 1e12))
+  expect(charged).toBeGreaterThanOrEqual(Number(costPicos))
+  expect([repriced, difference]).toEqual([charged * 2, charged])
+  expect(await answer.getByRole('region', { name: 'Receipts by account' }).locator('tbody tr').count()).toBe(1)
+  await lookAt(page, 'What if')
+  expect(complaints).toEqual([])
+  await close()
+})
+
 test('a session that is ended elsewhere leads to the sign-in, and so does signing out', async () => {
   const { page, close } = await enter()
   sample.gateway.people().db.run("DELETE FROM session WHERE listener = 'console'")

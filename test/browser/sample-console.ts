@@ -1,5 +1,7 @@
 /** A console with something to see, for tests and for pictures: two upstreams, of which one fails, requests that were paid and refused, and an operator’s way in. */
 
+import type { Catalog } from '../../src/core/catalog.ts'
+import { picos } from '../../src/core/money.ts'
 import { errorAnswer, type FakeUpstream, nativeStream, startFakeUpstream, textFrames } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 
@@ -20,7 +22,7 @@ export async function sampleConsole(): Promise<SampleConsole> {
   const gateway = await startTestGateway({
     upstreams: [well.url, ill.url],
     models: [{}, { id: 'haiku', upstreams: [{ name: 'upstream-1', model: 'vendor-haiku' }] }],
-    readConfig: (inForce) => ({ ...inForce, limits: { ...inForce.limits, requestsPerMinute: 600 } }),
+    readConfig: (inForce) => ({ ...inForce, limits: { ...inForce.limits, requestsPerMinute: 600 }, catalog: twiceAsDear(inForce.catalog) }),
   })
   const secret = await gateway.createKey({ balanceUsd: '50' })
   const ask = async (model: string): Promise<void> => {
@@ -41,6 +43,16 @@ export async function sampleConsole(): Promise<SampleConsole> {
     stop: () => stopAll(gateway, [well, ill]),
   }
 }
+
+const twiceAsDear = (catalog: Catalog): Catalog => ({
+  ...catalog,
+  models: new Map(
+    [...catalog.models].map(([id, { rates, ...model }]) => [
+      id,
+      { ...model, rates: { ...rates, input: picos(rates.input * 2n), output: picos(rates.output * 2n) } },
+    ]),
+  ),
+})
 
 async function stopAll(gateway: TestGateway, upstreams: readonly FakeUpstream[]): Promise<void> {
   await gateway.stop()

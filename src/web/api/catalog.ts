@@ -9,6 +9,7 @@ import { toExactUsdText } from '../../core/money.ts'
 import type { Rates } from '../../core/pricing.ts'
 import type { Site } from '../site.ts'
 import { callerMacro } from './caller.ts'
+import { whatIf } from './what-if.ts'
 
 export const catalogRoutes = (site: Site) =>
   new Elysia({ name: 'catalog', prefix: '/console/api' })
@@ -33,6 +34,14 @@ export const catalogRoutes = (site: Site) =>
       ({ set }) => {
         set.headers['cache-control'] = 'no-store'
         return previewOf(site)
+      },
+      { person: true },
+    )
+    .get(
+      '/catalog/repriced',
+      ({ caller, set }) => {
+        set.headers['cache-control'] = 'no-store'
+        return whatIf(site, caller.person.id)
       },
       { person: true },
     )

@@ -8,7 +8,9 @@ import { showCount } from '../../parts/show-time.ts'
 import { Show } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
 import { api } from '../api.ts'
+import { NamedSettings } from './named-settings.tsx'
 import { counted } from './now.words.ts'
+import { WhatIf } from './what-if.tsx'
 
 type Catalog = Got<typeof api.catalog.get>
 type Preview = Got<typeof api.catalog.reload.get>
@@ -17,14 +19,19 @@ type Model = Catalog['models'][number]
 export const CatalogPage = () => {
   const { loaded, again } = useAsked(() => api.catalog.get(), [])
   const [turn, setTurn] = useState(0)
+  const [whatIfTurn, setWhatIfTurn] = useState(0)
   return (
     <>
       <PageHead title="Catalog" lede="As it is in force. It is changed in the file, and by SIGHUP.">
         <button type="button" onClick={() => setTurn(turn + 1)}>
           {turn === 0 ? 'What would a reload change?' : 'Read the file again'}
         </button>
+        <button type="button" onClick={() => setWhatIfTurn(whatIfTurn + 1)}>
+          What would past requests have cost?
+        </button>
       </PageHead>
       {turn > 0 && <Reload turn={turn} />}
+      {whatIfTurn > 0 && <WhatIf turn={whatIfTurn} />}
       <Show loaded={loaded} again={again} lines={12}>
         {(catalog) => (
           <div class="stack">
@@ -145,7 +152,7 @@ const Previewed = ({ preview: { problems, changes, needs_restart, without_effect
     return (
       <div class="note bad" role="status">
         <p>Nothing: the file has mistakes, and what is in force stays.</p>
-        <Named rows={problems} />
+        <NamedSettings rows={problems} />
       </div>
     )
   return (
@@ -169,19 +176,9 @@ const Previewed = ({ preview: { problems, changes, needs_restart, without_effect
       {without_effect.length > 0 && (
         <div class="note wary">
           <p>Without effect:</p>
-          <Named rows={without_effect} />
+          <NamedSettings rows={without_effect} />
         </div>
       )}
     </>
   )
 }
-
-const Named = ({ rows }: Readonly<{ rows: readonly Readonly<{ path: string; message: string }>[] }>) => (
-  <ul>
-    {rows.map(({ path, message }) => (
-      <li key={`${path} ${message}`}>
-        {path !== '' && <code>{path}</code>} {message}
-      </li>
-    ))}
-  </ul>
-)
