@@ -77,7 +77,8 @@ function onePool(upstream: Upstream, wheel: TimerWheel): UpstreamPool {
     changed: nothing,
     otherModel: nothing,
     countDiffers: nothing,
-    betasRefused: nothing, thinkingLost: nothing,
+    betasRefused: nothing,
+    thinkingLost: nothing,
   }
   const pool = new UpstreamPool({ wheel, now: Date.now, monotonicMs: () => performance.now(), random: Math.random, events })
   pool.configure([{ name: 'primary', priority: 0, weight: 1, maxConcurrent: 10_000, upstream }])

@@ -30,7 +30,8 @@ beforeEach(async () => {
     changed: nothing,
     otherModel: nothing,
     countDiffers: nothing,
-    betasRefused: nothing, thinkingLost: nothing,
+    betasRefused: nothing,
+    thinkingLost: nothing,
   }
   pool = new UpstreamPool({ wheel: new TimerWheel(), now: () => NOW, monotonicMs: () => 0, random: () => 0.5, events })
   const upstream = { call: () => Promise.reject(new Error('nobody is asked')) }

@@ -41,7 +41,8 @@ export class SiblingPlace {
       changed: nothing,
       otherModel: nothing,
       countDiffers: nothing,
-      betasRefused: nothing, thinkingLost: nothing,
+      betasRefused: nothing,
+      thinkingLost: nothing,
     }
     const pool = new UpstreamPool({ wheel: new TimerWheel(), now: Date.now, monotonicMs: () => 0, random: () => 0.5, events })
     const upstream = { call: () => Promise.reject(new Error('nobody is asked')) }
