@@ -473,4 +473,12 @@ describe('a conversation whose signed thinking another upstream refuses', () => 
     expect(await stage.call(['b', 'c'], { conversation, body: thinking })).toMatchObject({ kind: 'fault', cause: 'status 400' })
     expect(stage.thinkingLost).toBe(0)
   })
+
+  test('from the upstream that answered it before, a 400 is the client’s', async () => {
+    const scripts = stage.members({ a: answer, b: answer }, ORDER)
+    await stage.call(['a', 'b'], { conversation, body: thinking })
+    if (scripts['a'] !== undefined) scripts['a'].behave = refused
+    expect(await inTime(stage.call(['a', 'b'], { conversation, body: thinking }))).toMatchObject({ kind: 'fault', cause: 'status 400' })
+    expect(scripts['b']?.asked).toEqual([])
+  })
 })
