@@ -22,7 +22,7 @@ export type HeavyBody = Turn &
     pieces: readonly Uint8Array[]
     headers: ReadContext['headers']
     find: ReadContext['find']
-    planCapPicos?: ReadContext['planCapPicos']
+    planCapPicos: ReadContext['planCapPicos']
     /** The items under an id, each as JSON. */
     recall: (id: string) => Recalled | Promise<Recalled>
   }>

@@ -31,6 +31,7 @@ const large = (reader: ReaderName, bytes: Uint8Array, more: Partial<HeavyBody> =
   headers: HEADERS,
   find,
   recall,
+  planCapPicos: undefined,
   ...more,
 })
 

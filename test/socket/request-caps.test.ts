@@ -123,7 +123,10 @@ test('thinking that would not fit is refused and never made less', async () => {
 
 test('the cap of a plan holds without a header, the lesser counts, and a reload changes it', async () => {
   const question = { format: 'messages', stream: false } as const
+  // It is read on a thread.
+  const long = { ...question, more: { system: 'x'.repeat(1_100_000) } }
   const free = await asked(native, question)
+  const freeLong = await asked(native, long)
   const before = native.gateway.world.catalog()
   const capAt = (tokens: number): Picos => picos(free.holdPicos - BigInt(ASKED - tokens) * OUTPUT)
   const planned = (maxRequestPicos: Picos): void =>
@@ -133,6 +136,8 @@ test('the cap of a plan holds without a header, the lesser counts, and a reload 
     expect((await asked(native, question)).applied).toBe('10')
     expect((await asked(native, question, toExactUsdText(capAt(5)))).applied).toBe('5')
     expect((await asked(native, question, toExactUsdText(capAt(12)))).applied).toBe('10')
+    planned(picos(freeLong.holdPicos - 30n * OUTPUT))
+    expect((await asked(native, long)).applied).toBe('2')
     planned(capAt(7))
     expect((await asked(native, question)).applied).toBe('7')
     planned(capAt(0))
