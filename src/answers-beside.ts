@@ -13,10 +13,10 @@ export type AnswersBeside = Readonly<{
   startThread: () => Worker
 }>
 
-/** A full disk says the same with each answer. */
+/** How long no further alarm follows one: a full disk fails in the same way with each answer. */
 const QUIET_MS = 10 * 60_000
 
-/** Undefined: in memory only, or in a table that nodes share. What was kept under another setting goes. */
+/** Undefined: answers are kept in memory only, or in a table that nodes share. Without room for them in a file, the files of an earlier setting are removed. */
 export function answersBeside(
   { path, shared }: OpenedLedger,
   { bytesMax, startThread }: AnswersBeside,
@@ -29,12 +29,12 @@ export function answersBeside(
   return undefined
 }
 
-/** What an account's last answers need until they are on disk, and all where none are. */
+/** The room for an account's last answers until they are on disk, and for all answers where no disk keeps them. */
 const RELAYED_BYTES_MAX = 64 * 1024 * 1024
 
 type Relayed = Readonly<{ found: FoundElsewhere; expiresAt: number }>
 
-/** Answers that relays hand over: in memory at once, so that another relay finds what the first has just told its client, and in the file where there is one. */
+/** Keeps answers that relays hand over: in memory at once, so that another relay finds what the first has just told its client, and in the file where there is one. */
 export function keptForRelays(kept: () => KeptAnswers | undefined, now: () => number): KeptElsewhere {
   const memory = new LRUCache<string, Relayed>({
     maxSize: RELAYED_BYTES_MAX,

@@ -19,7 +19,7 @@ type Listening = Readonly<{
   stop(): Promise<void>
   close(): Promise<void>
 }>
-/** `closing`: what no request needs any more, in its order; the ledger comes after it. */
+/** `closing`: parts that no request needs any more, in the order in which they close; the ledger closes after them. */
 type Parts = Readonly<{
   state: { isLeaving: boolean; isDraining: boolean }
   /** For how long `/readyz` tells a balancer to look away before anything is refused. */
@@ -35,7 +35,7 @@ type Parts = Readonly<{
 export type Departure = Readonly<{
   /** Refuses new requests, lets streams finish for `drain_ms`, ends the rest with their format's error, flushes the ledger. */
   drain(): Promise<void>
-  /** Ends the waiting of a drain that has begun. */
+  /** Makes a drain that has begun stop waiting for streams. */
   hurry(): void
 }>
 
@@ -68,8 +68,8 @@ export function departure({ state, delayMs, world, listeners, relay, live, bodyR
 }
 
 /**
- * Resolves when the clients are with who listens now: what ran has ended, and every kept connection has had an answer with `Connection: close`, or was idle for a
- * moment. An answer that had begun before could not say so.
+ * Resolves when the clients are with the process that listens now: the requests that ran have ended, and every kept connection has had an answer with
+ * `Connection: close`, or was idle for a moment. An answer that had begun before the departure could not have that header.
  */
 async function clientsGone(relay: Running, { connections }: Pick<Listening, 'connections'>): Promise<void> {
   do {
@@ -78,7 +78,7 @@ async function clientsGone(relay: Running, { connections }: Pick<Listening, 'con
   } while (relay.running > 0)
 }
 
-/** Waits for the first of these, at most `waitMs`; leaves no timer behind, which would keep the process. */
+/** Waits for the first of `ends`, at most `waitMs`; leaves no timer behind, since a timer would keep the process alive. */
 async function within(waitMs: number, ...ends: readonly Promise<unknown>[]): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, waitMs)

@@ -11,7 +11,7 @@ import { type GatewayState, monotonicMs } from './real-world.ts'
 import { UpstreamPool } from './upstream/pool.ts'
 import type { PoolEvents } from './upstream/pool-options.ts'
 
-/** Made anew after a reload. */
+/** Gives the facts that nodes compare; they are computed again after a reload. */
 export function factsNow(state: GatewayState, versionText: string): () => NodeFacts {
   let known: Readonly<{ config: Config; facts: NodeFacts }> | undefined
   return () => {

@@ -49,7 +49,7 @@ export type GatewayOptions = Readonly<{
   port: number | undefined
   /** Other processes may listen on the same ports; default: where the ledger can be shared. */
   isShared?: boolean
-  /** Processes of the same set, which begin and end with this one; default 0. */
+  /** How many other processes begin and end with this one as a set; default 0. */
   siblings?: number
   /** The version of this program, with its commit where it is known. */
   version?: string
@@ -62,9 +62,9 @@ export type GatewayOptions = Readonly<{
   memoryBytes?: number
   /** The address of a server that stands in for Stripe. */
   stripeAddress?: StripeAddress
-  /** Of a relay: others may have what it held, and the process must end. */
+  /** Called in a relay whose reservations other processes may have by now, so that it must end. */
   onFenced?: (reason: string) => void
-  /** Stands between the gateway and its ledger. */
+  /** Puts a layer between the gateway and its ledger. */
   wrapLedger?: (ledger: Ledger) => Ledger
 }>
 
@@ -77,7 +77,7 @@ export type Gateway = Departure &
     world: World
     people: () => People
     bodies: BodyMemory
-    /** Takes over what a reload may change; names what it may not. */
+    /** Takes over the settings that a reload may change; returns the names of changed settings that it may not. */
     reload(config: Config): readonly string[]
   }>
 

@@ -14,12 +14,12 @@ import type { World } from './world.ts'
 /** `recovered`: requests of a dead process that this one found. */
 export type GaugedParts = Readonly<{
   world: World
-  /** Undefined: it answers no clients. */
+  /** Undefined: the process answers no clients. */
   bodies: BodyMemory | undefined
   pool: UpstreamPool
   recovered: number
   ledgerPath: string
-  /** Of a ledger that several nodes write. */
+  /** Undefined unless several nodes write the ledger. */
   shared: Shared | undefined
 }>
 
@@ -64,10 +64,10 @@ function registerPoolGauges({ gauges }: Metrics, pool: UpstreamPool): void {
   )
 }
 
-/** A metric may be a float: what must be exact is in the ledger. */
+/** A metric may be a float, since the exact amounts are in the ledger. */
 const heldUsd = (ledger: Ledger): number => toUsd(sumPicos(...ledger.holds().map(({ amountPicos }) => amountPicos)))
 
-/** Some four megabytes in use; what it once needed it keeps. */
+/** The log has some four megabytes in use; its file never shrinks below what was once needed. */
 const walBytes = (ledgerPath: string): Promise<number> => sizeOf(`${ledgerPath}-wal`)
 
 const sizeOf = (path: string): Promise<number> =>

@@ -15,9 +15,9 @@ import { describeBug } from './observe/bug.ts'
 import type { Log } from './observe/log.ts'
 import type { Metrics } from './observe/metrics.ts'
 
-/** An end of a request takes some 500 bytes, and once commits fail no request is admitted: room for the ends of 16,000 that run. */
+/** Room for the ends of 16,000 running requests, at some 500 bytes each; no further request is admitted once commits fail. */
 const SPILL_BYTES = 8 * 1024 * 1024
-/** A command that writes the file itself holds it for a moment. */
+/** How long the start waits for the lock: a command that writes the file itself holds the lock only for a moment. */
 const LOCK_WAIT_MS = 2_000
 
 type Opening = Readonly<{
@@ -26,11 +26,11 @@ type Opening = Readonly<{
   startSyncDriver: () => Worker
   siblings?: number
   onStep?: (step: string) => void
-  /** What this node runs with, now. */
+  /** The settings that this node runs with now. */
   facts: () => NodeFacts
-  /** Of the ledger process of a file. */
+  /** Makes the hub for relays; only the ledger process has it. */
   relaysAt?: (path: string) => Relays
-  /** Of a relay: others may have what it held, and it must end. */
+  /** Called in a relay whose reservations other processes may have by now, so that it must end. */
   onFenced?: (reason: string) => void
 }>
 type Told = Readonly<{ log: Log; metrics: Metrics; onFault: (fault: LedgerFault) => void }>
@@ -72,7 +72,7 @@ function relayOf({ ledger }: Config, onFenced: (reason: string) => void): RelayP
   return { path, socket: socketBeside(path, RELAYS), onFenced }
 }
 
-/** How the sockets of a ledger process end, at which its relays find it. */
+/** The last word in the names of a ledger process's sockets, by which its relays find them. */
 export const RELAYS = 'relays'
 export const PAGES = 'pages'
 

@@ -36,27 +36,27 @@ type Options = Readonly<{
   startThread: () => Worker
   startSyncDriver: () => Worker
   startAnswersThread: () => Worker
-  /** Relays that live, of the ledger process before this one. */
+  /** The process ids of relays that the ledger process before this one has left running. */
   relays: readonly number[]
   onStep: (step: string) => void
   log: (line: string) => void
 }>
 
-/** As `serve` keeps it. */
+/** A running ledger process, as `serve` handles it. */
 export type LedgerProcess = Readonly<{
-  /** Of its operator's listener. */
+  /** The address of its operator's listener. */
   url: string
   operatorUrl: string
   world: World
   reload(config: Config): readonly string[]
-  /** Waits for its relays, at most the drain, and ends. */
+  /** Waits for its relays, at most for `drain_ms` and a little more, and ends. */
   drain(): Promise<void>
   hurry(): void
 }>
 
 type Problem = Readonly<{ problem: 'ledger' | 'listen'; message: string }>
 
-/** Beyond the drain of relays: their last answers. */
+/** How long the wait goes on beyond the drain of the relays, for their last answers. */
 const RELAYS_WAIT_MS = 5_000
 
 export async function startLedgerProcess(options: Options): Promise<LedgerProcess | Problem> {
@@ -126,7 +126,7 @@ export async function startLedgerProcess(options: Options): Promise<LedgerProces
   }
 }
 
-/** What is there once the ledger is open, which its relays ask for. */
+/** The parts that relays ask for and that exist only once the ledger is open. */
 type Beside = { kept: KeptAnswers | undefined; ledger: Ledger | undefined }
 
 const hubAt =

@@ -27,16 +27,16 @@ export type Listeners = Readonly<{
   operatorUrl: string
   /** Hands the limit of writes to the kernel, for connections that come from now on. */
   limitWrites(): Promise<boolean>
-  /** Open connections of clients; undefined where the kernel does not tell. */
+  /** The number of open connections of clients; undefined where the kernel does not tell. */
   connections(): Promise<number | undefined>
-  /** A process of another set listens on the clients' port. */
+  /** Whether a process of another set listens on the clients' port. */
   hasSuccessor(): Promise<boolean>
   /**
-   * Takes no new connection and breaks none, where other processes listen on the port as well; the operator's, too, if they do there. False: no other process
-   * listens, or the system has no means; without other processes it is known within the same turn.
+   * Takes no new connection and breaks none, where other processes listen on the clients' port as well; the operator's listener does the same if other processes
+   * listen on its port. False: no other process listens, which is known within the same turn of the loop, or the system has no means.
    */
   stopAccepting(): Promise<boolean>
-  /** The same where no process takes over: a new connection is refused before it can send anything. */
+  /** Takes no new connection and breaks none, where no other process takes over: a new connection is refused before it can send anything. */
   leave(): Promise<boolean>
   /** Takes no new connection; resolves when the last has ended. The operator's listener stays, so that `/readyz` can say that the gateway drains. */
   stop(): Promise<void>
@@ -44,16 +44,16 @@ export type Listeners = Readonly<{
   close(): Promise<void>
 }>
 
-/** The apps of the listeners. `pages`: loads those below `/cabinet` and `/console`. */
+/** The apps of the listeners. `pages`: loads the apps below `/cabinet` and `/console`. */
 type Answering = Readonly<{
   app: App
   pages: Readonly<{ cabinet: () => Promise<Pages>; console: () => Promise<Pages> }>
-  /** Its webhook is on the clients' listener. */
+  /** Undefined: no payments are set up. The webhook of payments is on the clients' listener. */
   payments: Payments | undefined
   upstreams: UpstreamPool
 }>
 
-/** `host`, `port`: overrides of the configuration. `isShared`: other processes may listen on the same ports. `siblings`: those of the same set. */
+/** `host`, `port`: overrides of the configuration. `isShared`: other processes may listen on the same ports. `siblings`: how many of them belong to the same set. */
 type ListenOptions = Readonly<{ config: Config; host: string | undefined; port: number | undefined; isShared: boolean; siblings: number }>
 
 export async function listen(
@@ -68,7 +68,7 @@ export async function listen(
     await Promise.all(opened.map((one) => one.close()))
   }
   try {
-    // Before the clients': their first call asks no upstream that is out.
+    // The operator's listener opens before the clients', so that their first call asks no upstream that is taken out.
     const operator = await listenAsOperator(config, world, { upstreams, console: pages.console, isShared }, opened)
     if (payments !== undefined) app.use(stripeWebhook(world, payments))
     const main = await listenWith(app.use(mountPages(world, '/cabinet', pages.cabinet)), { ...common, hostname: host, port })
@@ -85,7 +85,7 @@ export async function listen(
         if ((await othersOn(operatorPort)) > 0) await stopOperator?.({ isAlone: false })
         return await stopMain({ isAlone: false })
       },
-      // Not prepared: what comes in meanwhile is still answered.
+      // Prepared only now, since connections that come in during the preparation are still answered.
       leave: async () => (await preparedToStopAccepting(mainPort))({ isAlone: true }),
       limitWrites: () => limitWrites(mainPort, world.limits().writeStallMs),
       stop: () => main.stop(),
@@ -99,7 +99,7 @@ export async function listen(
 
 type OperatorSide = Readonly<{ upstreams: UpstreamPool; console: () => Promise<Pages>; isShared: boolean }>
 
-/** The operator's socket and listener. What is opened goes to `opened`, also where the rest cannot be. */
+/** Opens the operator's socket and listener. Each that is opened goes to `opened`, also where the other cannot be opened. */
 async function listenAsOperator(
   config: Config,
   world: World,
@@ -119,7 +119,7 @@ async function listenAsOperator(
 
 type OperatorListeners = Readonly<{ operatorUrl: string; close(): Promise<void> }>
 
-/** Of a process that answers no clients. */
+/** Opens the operator's listener of a process that answers no clients. */
 export async function listenForOperators(
   config: Config,
   world: World,
@@ -137,7 +137,7 @@ export async function listenForOperators(
   }
 }
 
-/** Above every limit of ours, which answer in the contract's words; Bun's own 413 is empty. */
+/** Above every limit of ours, so that a body that is too large gets our error as the contract words it: Bun's own 413 is empty. */
 const SERVER_BODY_BYTES_MAX = Number.MAX_SAFE_INTEGER
 
 const urlOf = ({ hostname = '', port }: Server<unknown>): string => `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`

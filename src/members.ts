@@ -14,8 +14,8 @@ import type { Upstream } from './upstream/upstream.ts'
 type Running = Readonly<{ config: Config; members: readonly MemberConfig[] }>
 
 /**
- * Without a configured upstream the simulator takes the place of the network: the same adapter, the same rules. A reload keeps the transports that it does
- * not change, with their connections and what runs on them; those of the others end by themselves.
+ * Without a configured upstream the simulator takes the place of the network, behind the same adapter and by the same rules. A reload keeps each transport whose
+ * settings it does not change, with its connections and the calls on them; the connections of a replaced transport end by themselves.
  */
 export function membersOf(config: Config, running?: Running): readonly MemberConfig[] {
   if (config.upstreams.length === 0) return running?.config.upstreams.length === 0 ? running.members : [embedded()]
@@ -44,7 +44,7 @@ function embedded(): MemberConfig {
   return { name: 'simulator', priority: 0, weight: 1, maxConcurrent: Number.POSITIVE_INFINITY, upstream }
 }
 
-/** What stands before the transport is the same on every turn of a conversation. */
+/** A conversation gets the same edits of its version and betas on every turn, before its request reaches the transport. */
 export function upstreamOf(upstream: UpstreamConfig): Upstream {
   const transport = transportOf(upstream)
   const { forwardsVersions, forwardsBetas } = upstream

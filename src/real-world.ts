@@ -1,4 +1,4 @@
-/** The world as a running process has it: its clocks, its ids, and what its configuration and its addresses say at the moment. Rules: house.md "Long-lived things". */
+/** The world as a running process has it: its clocks, its ids, and the values that its configuration and its addresses have at the moment. Rules: house.md "Long-lived things". */
 
 import type { Config } from './config/config.ts'
 import { KeyStore } from './ledger/admission/key-store.ts'

@@ -1,4 +1,4 @@
-/** What relays a gateway's requests, with all that outlives one of them: limits of keys, running streams, bodies, what is remembered. Rules: house.md "Long-lived things". */
+/** The relay of a gateway, with all that outlives a request: limits of keys, running streams, bodies, kept answers. Rules: house.md "Long-lived things". */
 
 import type { KeptAnswers } from './answers/kept-answers.ts'
 import { answersBeside } from './answers-beside.ts'
@@ -70,6 +70,6 @@ function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): Bo
   return new BodyMemory({ poolBytes: poolBytesOf(memoryBytes), limits, keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId), now })
 }
 
-/** An idle process collects nothing by itself, and keeps what a crowd of streams has left: then once, when their last bytes are out. */
+/** An idle process collects no garbage by itself, so the garbage of many streams would stay: it is collected once, this long after their last bytes are out. */
 const COLLECT_AFTER_MS = 1_000
 const collectSoon = (): void => void setTimeout(Bun.gc, COLLECT_AFTER_MS, true).unref()

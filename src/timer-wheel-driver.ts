@@ -1,4 +1,4 @@
-/** Turns the timer wheel by the process's clock, while something waits in it. Rules: platform.md "Process". */
+/** Turns the timer wheel by the process's clock, while any timer waits in the wheel. Rules: platform.md "Process". */
 
 import { TICK_MS, TimerWheel } from './core/timer-wheel.ts'
 
@@ -12,7 +12,7 @@ export function drivenTimerWheel(): TimerWheel {
     timer = undefined
   }
   const wheel = new TimerWheel(() => {
-    // What is left to wait for when all have gone, such as the rest of an upstream's connection, keeps no process.
+    // A timer that is left when all requests have ended, such as that of an upstream's connection, does not keep the process alive.
     timer ??= setInterval(turn, TICK_MS).unref()
   })
   return wheel

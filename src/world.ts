@@ -13,7 +13,7 @@ import type { UpstreamPool } from './upstream/pool.ts'
 
 export type World = Readonly<{
   clock: Clock
-  /** Turns by the monotonic clock: all time limits of all requests. */
+  /** Keeps the time limits of all requests; it turns by the monotonic clock. */
   wheel: TimerWheel
   /** `req_` + UUIDv7 in hex. */
   requestId(): string
@@ -31,15 +31,15 @@ export type World = Readonly<{
   publicUrl(): string
   trustedProxies(): readonly string[]
   corsOrigins(): readonly string[]
-  /** What of the acknowledged the server of a shared ledger may lose; '': not known, or a file. */
+  /** Which acknowledged writes the server of a shared ledger may lose, in words; '': not known, or the ledger is a file. */
   ledgerPromise(): string
-  /** This process writes through another one of this machine. */
+  /** Whether this process writes the ledger through another process of this machine. */
   isRelay(): boolean
-  /** In what the nodes of a shared ledger differ now. */
+  /** The settings in which the nodes of a shared ledger differ now. */
   nodeDifferences(): readonly FactDifference[]
-  /** The process ends soon: not ready, and every answer closes its connection. */
+  /** Whether the process ends soon: it is then not ready, and every answer closes its connection. */
   isLeaving(): boolean
-  /** New requests are refused. */
+  /** Whether new requests are refused. */
   isDraining(): boolean
 }>
 
