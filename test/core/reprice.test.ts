@@ -162,4 +162,6 @@ test('what cost nothing is charged or waived by how it ended', () => {
     const { charged, waived } = repriced({ ...nothing, outcome, costPicos: ZERO, waivedPicos: ZERO }, prices)
     expect([outcome, charged.receipts, waived.receipts]).toEqual([outcome, ...(WAIVED.has(outcome) ? [0, 1] : [1, 0])])
   }
+  const odd = repriced({ ...nothing, outcome: 'complete', costPicos: ZERO, waivedPicos: picos(5n) }, prices)
+  expect(odd.waived, 'what was waived is waived, however it ended').toMatchObject({ receipts: 1, nowPicos: 5n } as object)
 })
