@@ -30,7 +30,7 @@ const FIELD_PATH = Type.String({
 })
 const DOMAIN = Type.String({ pattern: '^[0-9A-Za-z][0-9A-Za-z.-]{0,127}$', description: 'an id, or a domain' })
 
-/** It stands in host names, paths and header fields. */
+/** A name that the gateway puts into host names, paths and header fields. */
 const PLACE = Type.String({ pattern: '^[0-9A-Za-z][0-9A-Za-z_-]{0,127}$', description: 'up to 128 letters, digits, "_" and "-"' })
 
 const FIELDS = Type.Array(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,63}$', description: 'the name of a top-level field' }), {

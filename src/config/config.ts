@@ -9,21 +9,21 @@ import type { Echo } from '../core/native/model-echo.ts'
 import type { ConfigProblem } from './problems.ts'
 
 export type Config = Readonly<{
-  /** Absolute path of the file it was read from; undefined: defaults. */
+  /** Absolute path of the file that the configuration was read from; undefined: defaults alone. */
   file: string | undefined
   server: Readonly<{
     host: string
     port: number
-    /** Goes into the balance error; undefined: the gateway's own address. */
+    /** The address that the balance error names; undefined: the gateway's own address. */
     dashboardUrl: string | undefined
-    /** Where clients reach the gateway, an origin; undefined: the address it listens on. */
+    /** Where clients reach the gateway, an origin; undefined: the address that the gateway listens on. */
     publicUrl: string | undefined
     trustedProxies: readonly string[]
     /** How long a gateway that leaves answers 503 at `/readyz` and still accepts all requests. */
     drainDelayMs: number
     corsOrigins: readonly string[]
   }>
-  /** `publicUrl`: where operators reach the console, an origin; undefined: the address it listens on. */
+  /** `publicUrl`: where operators reach the console, an origin; undefined: the address that the listener has. */
   operator: Readonly<{ host: string; port: number; publicUrl: string | undefined }>
   cabinet: Readonly<{
     signUp: SignUp
@@ -46,22 +46,22 @@ export type Config = Readonly<{
   withoutEffect: readonly ConfigProblem[]
 }>
 
-/** `path`, absolute: the database file of SQLite; on Postgres the folder that it is in keeps the node's own files, such as the spill. */
+/** `path`, absolute: the database file of SQLite; on Postgres no such file is made, and its folder keeps the node's own files, such as the spill. */
 export type LedgerConfig = SqliteConfig | PostgresConfig
-/** `part`: of a process that is one of several on the file, which no setting says; undefined: it is alone. */
+/** `part`: what this process is among several on the file; no setting of the file says it. Undefined: the process is alone. */
 type SqliteConfig = Readonly<{ kind: 'sqlite'; path: string; part?: 'ledger process' | 'relay' }>
 type PostgresConfig = Readonly<{
   kind: 'postgres'
   path: string
-  /** With user and password: read from the variable that the file names. */
+  /** The address with user and password, read from the variable that the file names. */
   url: string
-  /** This node's name among those that write. */
+  /** This node's name among the nodes that write the ledger. */
   node: string
   /** How long a node that is not heard of keeps its name, its money and its requests in flight. */
   leaseMs: number
   /** The most connections to Postgres. */
   connections: number
-  /** Ed25519, PEM: what the variable holds that the file names; undefined: no statement can be signed. */
+  /** The Ed25519 key as PEM, read from the variable that the file names; undefined: no statement can be signed. */
   statementKey: string | undefined
 }>
 
@@ -81,7 +81,7 @@ type StripeConfig = Readonly<{
   /** The secrets themselves, read from the variables that the file names. */
   secretKey: string
   webhookSecret: string
-  /** The bounds of one payment, whole cents, both included. */
+  /** The bounds of one payment, in whole cents; both bounds are included. */
   minPicos: Picos
   maxPicos: Picos
 }>
@@ -93,11 +93,11 @@ export type UpstreamConfig = Readonly<{
   /** The secret itself, read from the variable that the file names; undefined: the upstream needs none. */
   apiKey: string | undefined
   auth: Auth
-  /** What of a request it does not take. */
+  /** How a request is changed for this upstream, which does not take all that clients send. */
   edits: RequestEdits
-  /** Fields of every request to it, names in lower case. */
+  /** Header fields of every request to the upstream, with names in lower case. */
   headers: Readonly<Record<string, string>>
-  /** The same, with values that are secrets, read from the variables that the file names. */
+  /** Header fields whose values are secrets, read from the variables that the file names. */
   secretHeaders: Readonly<Record<string, string>>
   weight: number
   priority: number
@@ -105,14 +105,14 @@ export type UpstreamConfig = Readonly<{
   connectTimeoutMs: number
   transport: Transport
   dialect: Dialect
-  /** `error_text = "own"`: what it says of a mistake reaches customers in our words. */
+  /** `error_text = "own"`: customers get our words about a mistake in a request, not the upstream's. */
   hidesErrorText: boolean
   countTokens: CountTokens
   echo: Echo
-  /** Whether a client's version and betas are forwarded to it. */
+  /** Whether a client's version, and below whether its betas, are forwarded to the upstream. */
   forwardsVersions: boolean
   forwardsBetas: boolean
-  /** The proxy's address, from the variable that the file names, for `fetch`; undefined: no proxy. */
+  /** The address of the proxy that `fetch` uses, read from the variable that the file names; undefined: no proxy. */
   proxyUrl: string | undefined
 }>
 
@@ -128,16 +128,16 @@ type CountTokens = (typeof COUNT_TOKENS)[number]
 export const COUNT_TOKENS = ['yes', 'no', 'estimate'] as const
 
 export const YES_OR_NO = ['yes', 'no'] as const
-/** What becomes of a call of chat whose client leaves. */
+/** Whether a call to a server of the chat format is finished or aborted when its client leaves. */
 export const ON_LEAVES = ['finish', 'abort'] as const
 
-/** How an upstream is told our key: as the vendor reads it, or as `Authorization: Bearer`. */
+/** The header in which an upstream gets our key: `x-api-key`, as the vendor reads it, or `Authorization: Bearer`. */
 type Auth = (typeof AUTHS)[number]
 export const AUTHS = ['x-api-key', 'bearer'] as const
 
-/** Where a cloud's credentials come from that stand in no variable of ours: AWS's own chain, or Google's metadata server. */
+/** The source of a cloud's credentials when no variable of ours holds them: AWS's own chain, or Google's metadata server. */
 export const CREDENTIALS = ['default', 'metadata'] as const
 
-/** Sockets of our own, or Bun's `fetch`, which alone knows proxies. */
+/** How the gateway connects to an upstream: over sockets of its own, or by Bun's `fetch`, which alone knows proxies. */
 export type Transport = (typeof TRANSPORTS)[number]
 export const TRANSPORTS = ['socket', 'fetch'] as const

@@ -7,13 +7,13 @@ import { priceList } from './prices.ts'
 /** One changed setting; `before` or `after` is null when the setting is not there. */
 export type Change = Readonly<{ path: string; before: string | null; after: string | null }>
 
-/** Secrets are known by their names in the code, so that a new setting is hidden, too; an address may hold a password. */
+/** A setting is secret by its name in the code, so that a new one is hidden, too. An address is secret unless it is named below, since it may hold a password. */
 const SECRET = /(?:key|keyid|secret|password|token|url)$/i
 const NO_SECRETS: ReadonlySet<string> = new Set(['baseUrl', 'bytesPerToken', 'dashboardUrl', 'publicUrl', 'tokenUrl'])
-/** Tables whose every value is one. */
+/** Tables whose every value is a secret. */
 const SECRET_TABLES: ReadonlySet<string> = new Set(['secretHeaders'])
 
-/** In the order of the names. */
+/** The changes, in the order of their paths. */
 export function differences(before: Config, after: Config): readonly Change[] {
   const [old, wanted] = [settingsOf(before), settingsOf(after)]
   const paths = [...new Set([...old.keys(), ...wanted.keys()])].toSorted()
@@ -72,7 +72,7 @@ function note(settings: Map<string, Setting>, path: string, table: Readonly<Reco
   }
 }
 
-/** As the file writes it. */
+/** A setting's name as the file writes it. */
 export const snake = (name: string): string =>
   name
     .replace(/Picos$/, 'Usd')

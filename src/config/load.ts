@@ -37,7 +37,7 @@ export function loadConfig(options: LoadOptions): Config | ConfigProblems {
   return 'problems' in read ? read : configOf(read.entry, read.isThere ? file : undefined, options)
 }
 
-/** What stands in the file, each name of it as the schema says. A file that is not there is an empty one, unless it was named. */
+/** The tables of the file, checked against the schema. A missing file counts as an empty one, unless it was named. */
 export function readShape(file: string, isNamed: boolean): Readonly<{ entry: ConfigFile; isThere: boolean }> | ConfigProblems {
   const text = readText(file, isNamed)
   if (text === undefined) return { entry: {}, isThere: false }
@@ -47,7 +47,7 @@ export function readShape(file: string, isNamed: boolean): Readonly<{ entry: Con
   return problems.length > 0 ? { file, problems } : { entry: table.root as ConfigFile, isThere: true }
 }
 
-/** Undefined: there is no file and none was named. */
+/** The text of the file; undefined: there is no such file, and it was not named. */
 function readText(file: string, isNamed: boolean): string | ConfigProblem | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))

@@ -1,4 +1,4 @@
-/** The kind of an upstream: its address and what else its door has to know. Rules: doors.md "Kinds"; operator.md "Configuration". */
+/** The kind of an upstream decides its address and the settings of its door. Rules: doors.md "Kinds"; operator.md "Configuration". */
 
 import type { DoorSettings, Kind } from '../core/door.ts'
 import type { UpstreamEntry } from './catalog-schema.ts'
@@ -24,10 +24,10 @@ type PlaceSetting = 'region' | 'workspace' | 'resource' | 'project' | 'location'
 
 type KindRules = Readonly<{
   takes: readonly OwnSetting[]
-  /** Those without which there is no call. */
+  /** The settings without which no call can be made. */
   needs?: readonly OwnSetting[]
   auth: UpstreamConfig['auth']
-  /** The address where no `base_url` is set, out of these settings; without any it is to be set. */
+  /** Makes the address from these settings where no `base_url` is set. Undefined: the kind has no address of its own, so `base_url` must be set. */
   address?: Readonly<{ from: readonly PlaceSetting[]; of: (...values: readonly string[]) => string }>
 }>
 
@@ -89,14 +89,14 @@ const kindOf = ({ kind = 'native' }: Pick<UpstreamEntry, 'kind'>): Kind => kind
 /** How a server of this kind reads our key, unless `auth` says otherwise. */
 export const authOf = (entry: UpstreamEntry): UpstreamConfig['auth'] => entry.auth ?? RULES[kindOf(entry)].auth
 
-/** The address as it is written, or the kind's own; undefined: a mistake, which `makeDoor` names. */
+/** The address as the file writes it, or the kind's own; undefined: a mistake, which `makeDoor` names. */
 export function addressOf(entry: Omit<UpstreamEntry, 'name'>): string | undefined {
   const { address } = RULES[kindOf(entry)]
   const values = (address?.from ?? []).flatMap((name) => entry[name] ?? [])
   return entry.base_url ?? (address === undefined || values.length < address.from.length ? undefined : address.of(...values))
 }
 
-/** Every mistake is added to the context's problems. */
+/** The settings of the upstream's door. Every mistake is added to the context's problems. */
 export function makeDoor(entry: UpstreamEntry, context: ProofContext): DoorSettings {
   const kind = kindOf(entry)
   checkOwn(entry, kind, context)

@@ -17,7 +17,7 @@ import type { Environment } from './secret.ts'
 /** `folder`: where a relative path starts. `needsKey`: false for commands that sign nothing. */
 export type LedgerPlace = Readonly<{ folder: string; env: Environment; needsKey: boolean }>
 
-/** Every command reads the ledger, so its address is always looked for. Every mistake goes to `problems`; neither address nor key ever does. */
+/** Every command reads the ledger, so its address is always read from the environment. Every mistake goes to `problems`, never with the address or the key. */
 export function makeLedger(
   { path: file = LEDGER_PATH, url_env, statement_key_env, node, lease_ms, connections }: NonNullable<ConfigFile['ledger']>,
   place: LedgerPlace,
@@ -69,7 +69,7 @@ function urlOf(variable: string, env: Environment, problems: ConfigProblem[]): s
 /** https://www.postgresql.org/docs/current/libpq-ssl.html, table 32.1. */
 const SSL_MODES: readonly string[] = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
 
-/** PEM, as SQLite's ledger keeps it beside itself, or the base64 of PKCS #8 in DER, which is one line: https://www.rfc-editor.org/rfc/rfc8410. */
+/** The variable holds PEM, which a ledger in a file keeps beside itself, or the base64 of PKCS #8 in DER, which is one line: https://www.rfc-editor.org/rfc/rfc8410. */
 function keyOf(variable: string, { env, needsKey }: LedgerPlace, problems: ConfigProblem[]): string | undefined {
   const path = 'ledger.statement_key_env'
   const text = env[variable] ?? ''
@@ -92,7 +92,7 @@ function privateKeyOf(text: string): KeyObject | undefined {
   }
 }
 
-/** The host's, in the letters of a name. */
+/** The host's name, with the characters that a node's name may have. */
 const ownName = (): string =>
   hostname()
     .replaceAll(/[^0-9A-Za-z_.-]/g, '-')

@@ -6,10 +6,10 @@ import type { UpstreamEntry } from './catalog-schema.ts'
 import type { ConfigProblem } from './problems.ts'
 import { type Environment, secretOf } from './secret.ts'
 
-/** `path`: of the upstream, such as `upstreams[0]`. `env` undefined: no secret is read. */
+/** `path`: where the upstream stands, such as `upstreams[0]`. `env` undefined: no secret is read. */
 export type ProofContext = Readonly<{ path: string; env: Environment | undefined; problems: ConfigProblem[] }>
 
-/** `service`: whose name the kind's signatures carry. */
+/** `service`: the AWS service that the kind's signatures name. */
 export function makeAwsProof(entry: UpstreamEntry, service: string, context: ProofContext): AwsProof {
   const { aws_access_key_id_env: id, aws_secret_access_key_env: secret, aws_session_token_env: token, credentials } = entry
   const hasKeys = id !== undefined || secret !== undefined || token !== undefined
@@ -66,7 +66,7 @@ export function makeEntraProof(entry: UpstreamEntry, context: ProofContext): Ent
   return { by: 'client', tenant: tenant ?? '', clientId: clientId ?? '', clientSecret, tokenUrl, scope: entry.token_scope }
 }
 
-/** The secret in the variable; '' where none is read or it is missing, which is noted. */
+/** The secret in the variable; '' where no secret is read, or where it is missing, which becomes one of the problems. */
 function needed(setting: string, variable: string | undefined, { path, env, problems }: ProofContext): string {
   if (variable === undefined)
     problems.push({ path: `${path}.${setting}`, message: 'expected the NAME of an environment variable, found nothing' })
@@ -85,7 +85,7 @@ function serviceAccountOf(variable: string, { path, env, problems }: ProofContex
   return text
 }
 
-/** Two ways to prove a call: which one counts would be a guess. */
+/** Refuses two ways to prove a call, since the gateway would have to guess which one counts. */
 function checkOnlyOne(ways: Readonly<Record<string, unknown>>, { path, problems }: ProofContext): void {
   const given = Object.entries(ways).flatMap(([name, value]) => (value === undefined || value === false ? [] : [name]))
   const [first, second] = given

@@ -41,7 +41,7 @@ export function makeServer(entry: NonNullable<ConfigFile['server']>, problems: C
   }
 }
 
-/** `table`: in which the address stands; undefined where it does not. */
+/** `table`: the table in which the address stands. Undefined: the table has no address, or a wrong one. */
 export function makePublicUrl(table: string, text: string | undefined, problems: ConfigProblem[]): string | undefined {
   const origin = text === undefined ? undefined : originOf(text)
   if (text !== undefined && origin === undefined)
@@ -59,13 +59,13 @@ function httpUrlOf(text: string): URL | undefined {
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') ? url : undefined
 }
 
-/** The origin, when the address has nothing else: routes are strict, so a path before them would lead nowhere. */
+/** The origin, when the address has nothing else: no route begins with a path of the operator's, so an address with a path would lead nowhere. */
 function originOf(text: string): string | undefined {
   const url = httpUrlOf(text)
   return url !== undefined && url.href === `${url.origin}/` ? url.origin : undefined
 }
 
-/** As browsers send it: lower case, no path; extensions have schemes of their own. */
+/** Whether a text is an origin as browsers send it: in lower case and without a path; extensions have schemes of their own. */
 const isOrigin = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\/\/[a-z0-9.:[\]_-]+$/.test(text)
 
 /** An address or a CIDR as a CIDR; undefined when it is neither. Shortened IPv4 forms ("10.1") are not accepted. */

@@ -25,7 +25,7 @@ export function makeUpstreams(
     const door = makeDoor(entry, { path, env, problems })
     const headers = headersOf(entry.headers, `${path}.headers`, env, problems)
     const address = baseUrlOf(addressOf(entry), `${path}.base_url`, problems)
-    // Clients of chat have `/v1` in the address, and so it is written everywhere.
+    // The address of a server of chat keeps its `/v1`, since clients of chat have it in theirs, and manuals write it so.
     const baseUrl = door.kind === 'openai' ? address : address.replace(/\/v1$/, '')
     return {
       name: entry.name,
@@ -89,7 +89,7 @@ function headersOf(
 
 /**
  * The address without slashes at its end. That of a native server loses its `/v1`, with which request paths such as `/v1/messages` begin. A wrong address is reported and returned as
- * it is; that there is none is a mistake of its kind.
+ * it is; a missing address is reported by `makeDoor`.
  */
 function baseUrlOf(text: string | undefined, path: string, problems: ConfigProblem[]): string {
   if (text === undefined) return ''

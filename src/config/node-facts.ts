@@ -3,7 +3,7 @@
 import type { NodeFacts } from '../core/node-facts.ts'
 import type { Config } from './config.ts'
 
-/** What other nodes compare; it holds no secret. `version` is the program's. */
+/** The facts that other nodes compare; no fact holds a secret. `version` is the program's. */
 export function factsOf({ catalog, limits, cabinet, upstreams }: Config, version: string): NodeFacts {
   const models = [...catalog.models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
   return {
@@ -17,7 +17,7 @@ export function factsOf({ catalog, limits, cabinet, upstreams }: Config, version
   }
 }
 
-/** Equal for equal values, however their fields are ordered. Eight characters are enough to see a difference. */
+/** The hash is equal for equal values, however their fields are ordered. Eight characters are enough to see a difference. */
 const hashOf = (value: unknown): string => new Bun.CryptoHasher('sha256').update(JSON.stringify(value, sorted)).digest('hex').slice(0, 8)
 
 function sorted(_name: string, value: unknown): unknown {

@@ -1,5 +1,5 @@
 /**
- * From the price list to rates: exact, or refused by name. A dollar a million tokens is a million picodollars a token; a multiplier applies to the input
+ * Turns the price list into exact rates; a price without an exact rate is refused with its field. A dollar a million tokens is a million picodollars a token; a multiplier applies to the input
  * price. Rules: contract.md "Price"; money.md "Prices".
  */
 
@@ -12,7 +12,7 @@ import type { ConfigProblem } from './problems.ts'
 const CACHE_READ = '0.10'
 const CACHE_WRITE = '1.25'
 const CACHE_WRITE_1H = '2.00'
-/** Picodollars a token, of one dollar a million tokens. */
+/** The power of ten in one dollar a million tokens: 10⁶ picodollars a token. */
 const PICOS_PLACES = 6
 
 type Decimal = Readonly<{ digits: bigint; places: number }>
@@ -42,7 +42,7 @@ export function pricesOf(model: ModelEntry, path: string, problems: ConfigProble
 
 type PriceEntry = Pick<ModelEntry, 'input' | 'output' | 'cache_read' | 'cache_write' | 'cache_write_1h'>
 
-/** A level has those of its model, where it names none. */
+/** The model's multipliers, which a level has where it names none. */
 function multipliersOf({ cache_read, cache_write, cache_write_1h }: ModelEntry): Partial<PriceEntry> {
   return {
     ...(cache_read === undefined ? {} : { cache_read }),
@@ -81,7 +81,7 @@ export const priceList = ({ input, output, cacheRead, cacheWrite5m, cacheWrite1h
 })
 
 const usdAMillion = (rate: Picos): string => toExactUsdText(picos(rate * 1_000_000n))
-/** A millionth of a dollar is as many picodollars as a millionth part has places. */
+/** Writes a multiplier as if it were dollars: a millionth of it becomes 10⁶ picodollars. */
 const multiplierOf = (rate: Picos, input: Picos): string =>
   input === ZERO ? '0' : toExactUsdText(picos(((rate * 1_000_000n) / input) * 1_000_000n))
 
@@ -99,7 +99,7 @@ function product(...factors: readonly Decimal[]): Picos | undefined {
   return digits % step === 0n ? picos(digits / step) : undefined
 }
 
-/** A full context window at the dearest rate in every pass, a full answer, and every use of a tool: must fit where amounts are kept. */
+/** A full context window at the dearest rate in every pass, a full answer, and every use of a tool: this price must fit where amounts are kept. */
 const worstCase = (model: ModelEntry, prices: Prices): Picos =>
   holdFor(
     {

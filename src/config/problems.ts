@@ -1,4 +1,4 @@
-/** Mistakes in a configuration: where, what was expected, what stands there. Never the value of a secret. Rules: operator.md "Configuration". */
+/** Mistakes in a configuration: each names the place, what was expected and what stands there, never the value of a secret. Rules: operator.md "Configuration". */
 
 import type { TSchema } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
@@ -12,7 +12,7 @@ export const textOfProblem = ({ path, message }: ConfigProblem): string => (path
 /** Paths whose value may itself be a secret: a key pasted instead of the variable's name, a password inside an address. */
 const HIDDEN = /(^|\.)(\w+_env|base_url)$/
 
-/** Everything in which a value differs from its schema, one problem a path. */
+/** Each path at which a value differs from its schema, as one problem. */
 export function shapeProblems(schema: TSchema, value: unknown): readonly ConfigProblem[] {
   const problems = new Map<string, ConfigProblem>()
   for (const error of Value.Errors(schema, value)) {

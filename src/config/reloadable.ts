@@ -1,6 +1,6 @@
 /**
- * What a reload may change. Host, port, ledger, the operator's address, the idle limit, the room for kept answers and secrets stay as they were at start. The first `fetch` is in
- * force at once, but has all its connections only in a process that was started for it.
+ * What a reload may change. Host, port, ledger, the operator's address, the idle limit, the room for kept answers and secrets stay as they were at start. The first
+ * upstream with `transport = "fetch"` is in force at once, but has all its connections only in a process that was started with one.
  * Rules: operator.md "Reload".
  */
 
@@ -44,13 +44,13 @@ export function reloadable(before: Config, after: Config): { config: Config; ign
   return { config, ignored }
 }
 
-/** Its address and its key are secrets. */
+/** The ledger as it was at start. A change is noted without its values, since address and key are secrets. */
 function ledgerOf(before: Config['ledger'], after: Config['ledger'], onChange: () => void): Config['ledger'] {
   if (!Bun.deepEquals(before, after)) onChange()
   return before
 }
 
-/** Its address is a secret. */
+/** The mail server as it was at start. A change is noted without its value, since the address is a secret. */
 function mailOf(before: Config['mail'], after: Config['mail'], onChange: () => void): Config['mail'] {
   if (!Bun.deepEquals(before, after)) onChange()
   return before
@@ -68,14 +68,14 @@ function withSecretsOf(old: UpstreamConfig, upstream: UpstreamConfig, onChange: 
   }
 }
 
-/** Another kind is another door, which brings its own. */
+/** The door keeps the credentials that it started with; an upstream of another kind has another door, which brings its own. */
 function withProofOf(old: DoorSettings, door: DoorSettings, onChange: () => void): DoorSettings {
   if (!('proof' in old && 'proof' in door) || old.kind !== door.kind || Bun.deepEquals(old.proof, door.proof)) return door
   onChange()
   return { ...door, proof: old.proof } as DoorSettings
 }
 
-/** Whether there is Stripe, and its secrets, stay as they were at start: its webhook is there or not. Bounds and words are taken over. */
+/** Whether Stripe is used, and its secrets, stay as they were at start, when its webhook was opened or not. Bounds and words are taken over. */
 function paymentsOf(before: PaymentsConfig, after: PaymentsConfig, onChange: () => void): PaymentsConfig {
   const [old, wanted] = [before.stripe, after.stripe]
   if (old?.secretKey !== wanted?.secretKey || old?.webhookSecret !== wanted?.webhookSecret) onChange()

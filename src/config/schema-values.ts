@@ -1,10 +1,10 @@
-/** Values of the configuration's shape that several of its parts take, each with what is expected there. Rules: operator.md "Configuration". */
+/** Values that several parts of the configuration's shape use, each with the words for what is expected. Rules: operator.md "Configuration". */
 
 import { Type } from '@sinclair/typebox'
 
-/** Set on every table: an unknown name is a mistake. */
+/** Every table has this option, by which an unknown name is a mistake. */
 export const CLOSED = { additionalProperties: false }
-/** Timers end at 2³¹ − 1 milliseconds. */
+/** The longest time of a timer is 2³¹ − 1 milliseconds. */
 const TIMER_MS_MAX = 2_147_483_647
 export const COUNT_MAX = 1_000_000_000
 export const NAME_MAX = 64

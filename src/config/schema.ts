@@ -7,7 +7,7 @@ import { MODEL, PLAN, UPSTREAM } from './catalog-schema.ts'
 import { SIGN_UPS } from './config.ts'
 import { CLOSED, count, host, milliseconds, name, port, positive, publicUrl, text, texts, usd, variable } from './schema-values.ts'
 
-/** Bun counts idle connections up to 255 seconds, of which its resolution takes four. */
+/** Bun's longest idle time is 255 seconds, and its resolution is four. */
 const IDLE_MS_MAX = 250_000
 
 const ADDRESS = '[^\\s@<>"\',;:]{1,64}@[^\\s@<>"\',;:]{1,190}'
@@ -153,7 +153,7 @@ export const CONFIG_FILE = Type.Object(
 
 export type ConfigFile = Static<typeof CONFIG_FILE>
 
-/** `bodyBytes` → `body_bytes`: keeps the file's limits and the code's in step. */
+/** `bodyBytes` → `body_bytes`: this type keeps the names of limits in the file and in the code in step. */
 type Snake<Name extends string> = Name extends `${infer Head}${infer Tail}`
   ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${Snake<Tail>}`
   : Name

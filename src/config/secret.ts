@@ -4,7 +4,7 @@ import type { ConfigProblem } from './problems.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The secret in the environment variable `variable`. `path` is of the setting that names the variable, such as `upstreams[0].api_key_env`. */
+/** The secret in the environment variable `variable`. `path` is that of the setting which names the variable, such as `upstreams[0].api_key_env`. */
 export function secretOf(env: Environment, variable: string, path: string, problems: ConfigProblem[]): string | undefined {
   const secret = env[variable]
   if (secret === undefined || secret === '')

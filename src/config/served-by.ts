@@ -1,4 +1,4 @@
-/** Who serves a model, under which id, and in which format: by the model's `upstreams`, else all. Rules: openai.md "Pools"; operator.md "Configuration". */
+/** Which upstreams serve a model, under which id, and in which format: those in the model's `upstreams`, else all. Rules: openai.md "Pools"; operator.md "Configuration". */
 
 import type { Model, UpstreamModel } from '../core/catalog.ts'
 import type { ChatDialect } from '../core/chat-dialect.ts'
@@ -8,7 +8,7 @@ import { type ConfigProblem, describe } from './problems.ts'
 
 export type ServedBy = Pick<Model, 'upstreams' | 'isNative' | 'chat'>
 
-/** What only servers of the chat format lack. */
+/** Abilities that only servers of the chat format can lack. */
 const CHAT_REJECTIONS = new Set<string>(['images', 'documents', 'system', 'parallel_tools'])
 
 /** An upstream without an id of its own for the model knows it by `upstream_model`, else by the public id. */
@@ -40,7 +40,7 @@ export function servedByOf(entry: ModelEntry, path: string, all: readonly Upstre
   return { upstreams: served, isNative, chat }
 }
 
-/** Where the dialect stands among those of the model; those that are alike are one. */
+/** The index of the dialect among the dialects of the model; equal dialects are kept once. */
 function placeOf(dialect: ChatDialect, known: ChatDialect[]): number {
   const place = known.findIndex((one) => JSON.stringify(one) === JSON.stringify(dialect))
   return place === -1 ? known.push(dialect) - 1 : place
