@@ -1,6 +1,6 @@
 /**
- * What a request passes before it may call an upstream, in order: key, limits, body, its Idempotency-Key, reading, hold. Any step may refuse, and a repetition leaves
- * here with the answer that it repeats. Rules: keys.md "Order of checks"; house.md "One request"; requests.md "Joined answers".
+ * The checks that a request passes before it may call an upstream, in order: key, limits, body, its Idempotency-Key, reading, hold. Any check may refuse, and a
+ * repetition leaves here with the answer that it repeats. Rules: keys.md "Order of checks"; house.md "One request"; requests.md "Joined answers".
  */
 
 import type { Call, Format } from '../core/format.ts'
@@ -78,7 +78,7 @@ async function admitBody<Echo>(keyed: Keyed<Echo>, taken: Taken): Promise<Grante
   return { call: call as Call<Echo>, held, sealing }
 }
 
-/** For a key without money: the body is counted and not decoded, unless an answer under its Idempotency-Key may exist. Undefined: the body is to be read. */
+/** Refuses a key without money: its body is counted and not decoded, unless an answer under its Idempotency-Key may exist. Undefined: the body is to be read. */
 async function refuseUnread<Echo>(keyed: Keyed<Echo>, { place }: Taken): Promise<Refusal | undefined> {
   const { parts, request, key } = keyed
   const { world } = parts
@@ -106,7 +106,7 @@ async function claim<Echo>(keyed: Keyed<Echo>, taken: Taken, body: Hashed): Prom
   if (claimed === undefined || claimed instanceof Refusal) return claimed
   if (!('kind' in claimed)) {
     taken.claim = claimed
-    // What it was to join has ended without an answer meanwhile.
+    // A request that had joined a running answer has no slot: that answer has ended without being kept meanwhile.
     const slot = taken.slot ?? (await keyLimits.admit(key.id))
     if (slot instanceof Refusal) return slot
     taken.slot = slot
@@ -118,16 +118,16 @@ async function claim<Echo>(keyed: Keyed<Echo>, taken: Taken, body: Hashed): Prom
 }
 
 function joinRunning(running: RunningAnswer, key: KeyRecord, taken: Taken): Repetition | Refusal {
-  // What it was to join may have ended while the body came, and another runs now.
+  // The answer that the request had joined may have ended while the body came, and another one may run now.
   const early = taken.place?.answer === running ? taken.place : undefined
   const place = early ?? running.join()
   if (place === undefined || running.hasOutgrown) return new Refusal('repetitionRunning')
-  // It is left with the answer.
+  // The place belongs to the repetition now, which leaves it when it has its answer.
   if (early !== undefined) taken.place = undefined
   return { kind: 'repetition', key, of: { running, place }, lease: taken.lease }
 }
 
-/** Whether it asks for a stream, of which another node has nothing to give before its end, only its reading tells. */
+/** The body is read to see whether it asks for a stream, which is refused: of a stream, another node has nothing to give before its end. */
 async function joinElsewhere<Echo>(
   { parts, format, request, key, exchange }: Keyed<Echo>,
   taken: Taken,
@@ -189,8 +189,8 @@ function hold<Echo>(
 type Taken = { slot: Slot | undefined; readonly lease: BodyLease; claim: Claim | undefined; place: JoinedPlace | undefined }
 
 /**
- * A function of its own: a closure made where the body is read would hold everything there for as long as a stream runs. `refusal` is for the repetitions
- * that have joined the request.
+ * A function of its own, because a closure made where the body is read would hold everything there as long as a stream runs. `refusal` goes to the repetitions that
+ * have joined the request.
  */
 const releasing =
   (taken: Taken) =>
@@ -204,7 +204,7 @@ const releasing =
 /** The account salts the hash: no account can steer another one's conversations, or find them by their words. Rules: pool.md "Affinity". */
 const sessionHashOf = (accountId: string, conversation: string): Uint8Array => hashOf(`${accountId}\n${conversation}`)
 
-/** In one call, into bytes of ours: a hasher that is fed and read costs thirty times as much. */
+/** Hashes in one call, into bytes of ours: a hasher that is fed and read costs thirty times as much. */
 const hashOf = (text: string): Uint8Array => Bun.SHA256.hash(text, new Uint8Array(32)) as Uint8Array
 
 function holdRefusal(answer: HoldAnswer, { dashboardUrl }: Pick<World, 'dashboardUrl'>): Refusal | undefined {

@@ -27,17 +27,16 @@ export type RelayParts = Readonly<{
   answers: IdempotentResponses
   /** Answers of both kinds that survive a restart; undefined: none do, or they are shared. */
   kept?: KeptElsewhere | undefined
-  /** Where several nodes answer the same keys. */
+  /** Present where several nodes answer the same keys. */
   shared?: SharedAnswers | undefined
-  /** Where several relays of one ledger process do. */
+  /** Present where several relays of one ledger process answer the same keys. */
   claims?: SharedClaims | undefined
   timings: Timings
 }>
 
 /**
- * A request that may call the upstream: what it asks, what is held for it, and its place among the key's concurrent requests. `lease` is the memory of its
- * body and answer alone; `release` gives back all that it has taken; `refusal` is what its repetitions get where no
- * answer came of it.
+ * A request that may call the upstream: what it asks, what is held for it, and its place among the key's concurrent requests. `lease` is the memory of its body and
+ * answer alone; `release` gives back all that the request has taken; `refusal` is what its repetitions get when the request has no answer to repeat.
  */
 export type Grant<Echo> = Readonly<{
   call: Call<Echo>
@@ -50,7 +49,7 @@ export type Grant<Echo> = Readonly<{
   release: (refusal?: Refusal) => void
 }>
 
-/** A granted request with whom and what answers it. */
+/** A granted request, with the parts of the gateway and of its connection that its answer needs. */
 export type Admitted<Echo> = Grant<Echo> &
   Readonly<{ parts: RelayParts; format: Format<Echo>; request: Request; connection: Connection; exchange: Exchange }>
 

@@ -1,6 +1,6 @@
 /**
- * What is sent of an answer in one piece. A large one counts as memory until its client has taken it or is gone, which only a stream tells: the server would
- * keep all of it for a client that does not read. A small one fits into what the kernel takes anyway. Rules: requests.md "Memory of bodies".
+ * The body of an answer in one piece. A large one counts as memory until its client has taken it or is gone. It is sent as a stream, since only a stream tells when
+ * that is: the server would keep all of it for a client that does not read. A small one fits into what the kernel takes anyway. Rules: requests.md "Memory of bodies".
  */
 
 import type { Refusal } from '../core/refusal.ts'
@@ -9,7 +9,7 @@ import type { BodyLease } from './body-memory.ts'
 const SMALL_BYTES_MAX = 256 * 1024
 const PIECE_BYTES = 64 * 1024
 
-/** The same of a repeated answer. It costs nothing and can be asked for again, so it is refused where it has no room. */
+/** The body of a repeated answer. A repetition costs nothing and can be asked for again, so it is refused where it has no room. */
 export const repeatedBody = (bytes: Uint8Array, lease: BodyLease): ReturnType<typeof answerBody> | Refusal =>
   (bytes.byteLength > SMALL_BYTES_MAX ? lease.growRepetition(bytes.byteLength) : undefined) ?? answerBody(bytes, lease)
 

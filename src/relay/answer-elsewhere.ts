@@ -1,6 +1,6 @@
 /**
- * An answer that another node gives: one of this node's looks whether its claim stands still, for all that wait for it here. Only a whole answer can be waited for: of a
- * stream nothing is known here before its end. Rules: requests.md "Joined answers".
+ * An answer that another node gives. One request of this node looks, on behalf of all that wait for the answer here, whether the other node's claim still stands. Only
+ * a whole answer can be waited for: this node knows nothing of a stream before its end. Rules: requests.md "Joined answers".
  */
 
 import { Refusal } from '../core/refusal.ts'
@@ -13,7 +13,7 @@ type Waiting = Pick<World, 'clock' | 'wheel' | 'limits' | 'isDraining'>
 const FIRST_PAUSE_MS = 50
 const PAUSE_MS_MAX = 1_000
 
-/** Ends `answer`, also where no request waits for it. Rejects by bugs only, and then has ended it, too. */
+/** Ends `answer`, also where no request waits for it. Rejects by bugs only; `answer` has ended then, too. */
 export async function awaitElsewhere(world: Waiting, { answer, store }: Elsewhere): Promise<void> {
   const untilMs = world.clock.monotonicMs() + world.limits().startTimeoutMs
   try {
@@ -25,7 +25,7 @@ export async function awaitElsewhere(world: Waiting, { answer, store }: Elsewher
       const found = await store.claim()
       if (found.kind === 'running' && found.isSame) continue
       if (found.kind !== 'claimed') return answer.drop(shownOf(found, answer.bodyHash))
-      // It ended there without an answer, and why is not known here.
+      // The request has ended on the other node without an answer, and this node does not know why.
       store.release()
       return answer.drop(new Refusal('repetitionRunning'))
     }

@@ -1,6 +1,6 @@
 /**
- * The headers that every answer carries: its id, and who may read it from a browser; and what an answer in one piece says of its money. Keys travel in
- * headers, never in cookies. Rules: requests.md "Request ids", "Browsers", "Cost of an answer".
+ * The headers of answers: every answer has its request's id and the origins whose pages may read it; an answer in one piece also has what it cost and what its key may
+ * spend. Keys travel in headers, never in cookies. Rules: requests.md "Request ids", "Browsers", "Cost of an answer".
  */
 
 import type { Call } from '../core/format.ts'
@@ -25,7 +25,7 @@ export function addBalance(headers: Record<string, string>, { account, limitPico
   headers['x-balance-usd'] = toExactUsdText(availableOf({ balancePicos: account.balancePicos, limitPicos, spentPicos }))
 }
 
-/** The cap on an answer, where a cap on its cost made it less than was asked. */
+/** The cap on the tokens of an answer, where a cap on its cost made that lower than the client asked. */
 export const appliedHeaders = ({ maxTokensApplied }: Pick<Call<unknown>, 'maxTokensApplied'>): Record<string, string> =>
   maxTokensApplied === undefined ? {} : { 'x-max-tokens-applied': `${maxTokensApplied}` }
 

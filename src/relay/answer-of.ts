@@ -7,7 +7,7 @@ import type { NativeError } from '../core/native/error.ts'
 import { type NativeMessage, readMessage, usageOfUnusable } from '../core/native/message.ts'
 import type { Usage } from '../core/usage.ts'
 
-/** It is no answer: the error that it holds, or what it costs nevertheless. */
+/** A body that is no answer: `error` is the error that it holds, `usage` what it costs nevertheless. */
 export type NoAnswer = Readonly<{ usage: Usage | undefined; error?: NativeError }>
 export type MadeAnswer = Readonly<{ message: NativeMessage; bytes: Uint8Array }>
 
@@ -15,7 +15,7 @@ export type Answering<Echo> = Readonly<{
   format: Format<Echo>
   call: Call<Echo>
   stamp: Stamp
-  /** The upstream spoke chat. */
+  /** Undefined where the upstream did not speak chat. */
   chat: Readonly<{ reasoning: ReasoningSetting }> | undefined
 }>
 

@@ -1,6 +1,6 @@
 /**
- * Where the use of an Idempotency-Key is looked up and its answer kept beyond this process's memory, for one request: in the ledger and a file beside it, or on Postgres
- * with other nodes. What is kept is sealed by the secret that asked. Rules: requests.md "Repeated requests", "Kept answers".
+ * The store of one request's Idempotency-Key: looks up whether the key was used, and keeps the answer beyond this process's memory, in the ledger and a file beside it,
+ * or on Postgres with other nodes. Kept answers are sealed by the secret of the key that asked. Rules: requests.md "Repeated requests", "Kept answers".
  */
 
 import { headOf, type Opened, partsOf } from '../answers/layout.ts'
@@ -10,11 +10,14 @@ import type { ClaimFound, KeptElsewhere, Repeatable, SharedAnswers, SharedClaims
 import { ANSWER_TTL_MS } from './idempotent-responses.ts'
 import type { AnswerHead, FinishedAnswer } from './running-answer.ts'
 
-/** How a claim ended: `bytes` undefined where the answer had no room. */
+/** The end of a claim; `bytes` is undefined where the answer had no room. */
 type EndedAnswer = Readonly<{ head: AnswerHead; bytes: Uint8Array | undefined }>
 type KeptAnswer = Pick<FinishedAnswer, 'head' | 'bytes'>
 
-/** claimed: to be ended by `keep` or `release` · running: on another node · used: by `requestId`, which was charged. `isSame`: by the same request. */
+/**
+ * claimed: the caller ends the claim by `keep` or `release` · running: in another process · used: `requestId` used the header, and was charged. `isSame`: it is the
+ * same request, sent again.
+ */
 export type StoreFound =
   | Exclude<ClaimFound, { kind: 'used' }>
   | Readonly<{ kind: 'used'; isSame: boolean; requestId: string; answer: KeptAnswer | undefined }>
@@ -22,14 +25,14 @@ export type StoreFound =
 export interface AnswerStore {
   claim(): Promise<StoreFound>
   isRunning(): Promise<boolean>
-  /** Not waited for. */
+  /** Keeps the answer and ends the claim; the caller does not wait. */
   keep(ended: EndedAnswer): void
   release(): void
 }
 
 type Asker = Readonly<{ accountId: string; key: SealingKey; repeatable: Repeatable }>
 
-/** For one process: memory knows the running claims. Without `kept` an answer lasts as long as memory has it. */
+/** The store of a single process: its memory knows the running claims. Without `kept` an answer lasts as long as memory has it. */
 export function storeInLedger(
   { ledger, kept, now }: Readonly<{ ledger: Pick<Ledger, 'findIdempotency'>; kept: KeptElsewhere | undefined; now: () => number }>,
   { accountId, key, repeatable: { keyId, headerHash, bodyHash } }: Asker,
@@ -55,7 +58,7 @@ export function storeInLedger(
   }
 }
 
-/** For a relay: claims of running requests are in the ledger process, and a claim ends only after its answer was kept. */
+/** The store of a relay: claims of running requests are in the ledger process, and a claim ends only after its answer was kept. */
 export function storeAmongRelays(claims: SharedClaims, { repeatable }: Pick<Asker, 'repeatable'>, store: AnswerStore): AnswerStore {
   const release = (): void => claims.release(repeatable)
   return {
@@ -75,7 +78,7 @@ export function storeAmongRelays(claims: SharedClaims, { repeatable }: Pick<Aske
   }
 }
 
-/** On Postgres. `onBug`: an answer could not be sealed. */
+/** The store on Postgres. `onBug`: called when an answer could not be sealed. */
 export function storeWithOthers(shared: SharedAnswers, { key, repeatable }: Asker, onBug: (bug: unknown) => void): AnswerStore {
   return {
     async claim() {
@@ -100,10 +103,10 @@ export function storeWithOthers(shared: SharedAnswers, { key, repeatable }: Aske
   }
 }
 
-/** The row's plain text. A node of an older version, which encrypts nothing, would send it as the answer: then its client tries again. */
+/** The plain part of a sealed row. A node of an older version, which encrypts nothing, would send the row as the answer: the 503 makes its client try again. */
 const SEALED = { status: 503, contentType: 'application/octet-stream' } as const
 
-/** Encrypted part by part, since a large answer is a millisecond of work. */
+/** A large answer is encrypted in parts of this size, since all of it would hold the loop for a millisecond. */
 const TURN_BYTES = 1024 * 1024
 
 async function sealInTurns(key: SealingKey, head: AnswerHead, bytes: Uint8Array): Promise<Uint8Array> {

@@ -16,7 +16,7 @@ export class AnswerTurns {
     this.#isFull = isFull
   }
 
-  /** Undefined: it goes on. The promise resolves when it may. */
+  /** Undefined: the answer goes on now. Otherwise it goes on when the promise resolves. */
   turn(accountId: string, answer: ReadAnswer): Promise<void> | undefined {
     const reading = this.#reading.get(accountId) ?? new Set()
     this.#reading.set(accountId, reading.add(answer))
@@ -29,7 +29,7 @@ export class AnswerTurns {
     return answer.waiting
   }
 
-  /** Its client has taken it, or has left. */
+  /** Called when the client has taken the answer, or has left. */
   end(accountId: string, answer: ReadAnswer): void {
     const reading = this.#reading.get(accountId)
     if (reading?.delete(answer) !== true) return
@@ -38,7 +38,7 @@ export class AnswerTurns {
     else this.wake(accountId)
   }
 
-  /** The account has less in memory. */
+  /** Called when the account has less in memory than before. */
   wake(accountId: string): void {
     const reading = this.#reading.get(accountId)
     for (const answer of reading ?? []) if (reading !== undefined && this.#mayGoOn(accountId, reading, answer)) go(answer)

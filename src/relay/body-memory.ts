@@ -1,6 +1,6 @@
 /**
- * Bytes of bodies in memory at once, requests' and whole answers', and how many an account may send in a minute. What does not fit is refused, not queued: an
- * account's own share by 429, the pool of all by 503. Rules: requests.md "Memory of bodies".
+ * Bounds the bytes of bodies that are in memory at once, those of requests and of whole answers, and the bytes that an account may send in a minute. A body that does
+ * not fit is refused, not queued: by 429 where its account's share is full, by 503 where the pool of all is. Rules: requests.md "Memory of bodies".
  */
 
 import { boundedMap } from '../core/bounded-map.ts'
@@ -17,22 +17,23 @@ import { AnswerTurns, type ReadAnswer } from './answer-turns.ts'
 /** One request's place in the memory. */
 export type BodyLease = Readonly<{
   /**
-   * Waits a second at most until the pool has room for a body of so many bytes, accounts in turns; undefined: there is nothing to wait for. What comes after
-   * may find the room taken all the same.
+   * Waits a second at most until the pool has room for a body of so many bytes, accounts in turns; undefined: there is nothing to wait for. When the body comes, it may
+   * find the room taken all the same.
    */
   room(bytes: number, time: Pick<World, 'clock' | 'wheel'>): Promise<void> | undefined
-  /** So many bytes of the body are here by now; the refusal when they do not fit, and then nothing has changed. */
+  /** Tells that so many bytes of the body are here by now. Returns the refusal when they do not fit; then nothing has changed. */
   grow(bytes: number): Refusal | undefined
   /**
-   * So many bytes of an answer are here beside the body, and count in the account's share. A promise: that is full, and the rest is not to be read before; it has
-   * been paid for upstream, so it is not refused. One of an account's answers is always read. The refusal when the pool is full.
+   * Tells that so many bytes of an answer are here beside the body; they count in the account's share. Returns a promise when the share is full: the rest is not to be
+   * read before it resolves. The answer is not refused then, since it has been paid for upstream. One of an account's answers is always read. Returns the refusal when
+   * the pool is full.
    */
   growAnswer(bytes: number): Refusal | Promise<void> | undefined
-  /** The same for an answer that is there and can be asked for again: the refusal when it does not fit, and then nothing has changed. */
+  /** The same as `growAnswer` for a kept answer, which can be asked for again: returns the refusal when it does not fit, and then nothing has changed. */
   growRepetition(bytes: number): Refusal | undefined
   /**
-   * The answer, of so many bytes as it is sent, stays when the rest is given back; the function gives it back, too. Translated it may be larger than it came,
-   * and pass the pool by as much: it has been paid for.
+   * Keeps the answer, of so many bytes as it is sent, counted when the rest is given back; the returned function gives the answer back, too. A translated answer may be
+   * larger than it came, and exceed the pool by the difference: it has been paid for.
    */
   keepAnswer(bytes: number): () => void
   /** Gives everything back; may be called any number of times. */
@@ -86,7 +87,7 @@ export class BodyMemory {
     this.#shareBytes = Math.max(SHARE_BYTES_MIN, Math.min(SHARE_BYTES_MAX, options.poolBytes / 4))
   }
 
-  /** Of all requests, now. */
+  /** The counted bytes of all requests and answers, now. */
   get bytes(): number {
     return this.#bytes
   }
@@ -98,7 +99,7 @@ export class BodyMemory {
     let body = 0
     let answer = 0
     let isKept = false
-    /** An account that has paid, or has used up what it had, while its body came in, is counted where it belongs now. */
+    /** Moves the body to the share of its account as it is now: the account may have paid, or used up its money, while the body came in. */
     const move = (): void => {
       const now = this.#shareOf(key)
       if (now === share) return
@@ -157,7 +158,7 @@ export class BodyMemory {
     }
   }
 
-  /** A key that is not in memory may be new: it must not stand in the queue of those who cannot pay. */
+  /** A key that is not in memory may be new: it must not wait in the queue of the accounts that cannot pay. */
   #shareOf({ id, accountId }: Payer): string {
     const keyBalance = this.#options.keyBalanceOf(id)
     if (keyBalance === undefined) return accountId
@@ -192,7 +193,7 @@ export class BodyMemory {
     return promise
   }
 
-  /** Some memory is free again: as many as it has room for go on, in turns. */
+  /** Called when memory is free again: as many waiting bodies go on as it has room for, accounts in turns. */
   #freed(accountId: string): void {
     this.#answers.wake(accountId)
     let promised = 0

@@ -10,9 +10,9 @@ import { type BodyTask, type Done, type FromBodyThread, handedOver, type LookedU
 export type BodyQueueOptions = Readonly<{
   /** Makes a Worker of `src/relay/body-thread.ts`. */
   startThread: () => Worker
-  /** The thread died, or took so long that it was ended. Its task is refused as a bug of ours. */
+  /** Called when the thread has died, or took so long that it was ended. Its task is refused as a bug of ours. */
   onFault: (fault: string) => void
-  /** The longest that one task may take; the largest takes a second. */
+  /** The longest that one task may take; the largest body takes a second. */
   taskMs?: number
   /** How long the thread stays without a task. */
   idleMs?: number
@@ -22,7 +22,7 @@ export type Work = Readonly<{
   /** Its bytes move to the thread. */
   task: BodyTask
   accountId: string
-  /** Aborted when the client has left: what waits loses its place. */
+  /** Aborted when the client has left: a waiting task then loses its place. */
   signal: AbortSignal
   /** Rejects by bugs only. */
   answer: (question: Question) => LookedUp | Promise<LookedUp>
@@ -39,7 +39,7 @@ export class BodyQueue {
   readonly #queue = new FairQueue<Job>()
   #thread: Thread | undefined
   #running: Job | undefined
-  /** Ends a thread that takes too long, or has nothing to do. */
+  /** Ends a thread that takes too long, or that has had nothing to do for a while. */
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(options: BodyQueueOptions) {
@@ -147,7 +147,7 @@ export class BodyQueue {
     this.#next()
   }
 
-  /** Returns the task that it was working on. */
+  /** Ends the thread, and returns the task that it was working on. */
   #end(): Job | undefined {
     const job = this.#running
     clearTimeout(this.#timer)

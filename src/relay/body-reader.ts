@@ -12,7 +12,7 @@ import { type BodyTask, type HeavyAnswer, type LookedUp, type Question, type Rec
 import { type Pieces, UNREADABLE } from './read-body.ts'
 import type { ReaderName } from './readers.ts'
 
-/** On whose behalf: each account has its turn, and a client that leaves while it waits loses its place. */
+/** The account whose turn a task takes, and the signal of its client: a client that leaves while its task waits loses its place. */
 export type Turn = Readonly<{ accountId: string; signal: AbortSignal }>
 
 export type HeavyBody = Turn &
@@ -35,13 +35,13 @@ export type HeavyMessage = Omit<Extract<BodyTask, { kind: 'answer' }>, 'kind'>
 
 const NEVER = new AbortController().signal
 
-/** An empty header is no absent one. */
+/** A header with an empty value is not the same as an absent one. */
 const pairOf = (name: string, value: string | null): [string, string][] => (value === null ? [] : [[name, value]])
 
 const recalled = (items: Recalled | Promise<Recalled>): LookedUp | Promise<LookedUp> =>
   items instanceof Promise ? items.then((brought) => ({ items: brought })) : { items }
 
-/** Bodies of more than that wait behind one another alone. */
+/** Bodies above this size have a thread on which only they wait for one another. */
 const SHORT_BYTES_MAX = 1024 * 1024
 
 export class BodyReader {
@@ -70,7 +70,7 @@ export class BodyReader {
     return { ...done.call, model }
   }
 
-  /** The SHA-256 of a body, with its bytes: those that were given are gone. */
+  /** Returns the SHA-256 of a body, with the body's bytes: the given pieces move to the thread. */
   async hash(pieces: readonly Uint8Array[], { accountId, signal }: Turn): Promise<HeavyHash> {
     const done = await this.#queueOf(pieces).run({ task: { kind: 'hash', pieces }, accountId, signal, answer: () => ({}) })
     if (done === 'left' || done instanceof Refusal) return done
@@ -78,7 +78,7 @@ export class BodyReader {
     return done
   }
 
-  /** What the client gets of a complete native message, whose bytes are gone then. A client that leaves does not stop it. */
+  /** Makes what the client gets from a complete answer, whose bytes move to the thread. The task goes on when the client leaves. */
   async answer(answer: HeavyMessage, accountId: string): Promise<HeavyAnswer | Unusable | Refusal> {
     const task = { kind: 'answer', ...answer } as const
     const done = await this.#queueOf(answer.pieces).run({ task, accountId, signal: NEVER, answer: () => ({}) })
@@ -98,10 +98,10 @@ export class BodyReader {
   }
 }
 
-/** A smaller body is hashed on the loop, which takes it half a millisecond a MiB. */
+/** A body up to this size is hashed on the loop, which takes half a millisecond a MiB. */
 const SMALL_BYTES_MAX = 256 * 1024
 
-/** `pieces`: the body, since those that were given may be gone. */
+/** `pieces`: the body as the caller uses it from now on, since the given pieces may have moved to the thread. */
 export type Hashed = Readonly<{ hash: Uint8Array; pieces: Pieces }>
 
 /** The SHA-256 of a body: of a small one at once, of a larger one on a thread. */
@@ -115,7 +115,7 @@ export async function hashBody(
   if (more.length === 0 && first.byteLength <= SMALL_BYTES_MAX)
     return { hash: Bun.SHA256.hash(first, new Uint8Array(32)) as Uint8Array, pieces }
   const hashed = await bodyReader.hash(pieces, { accountId, signal })
-  // The same as for a client that left while it sent its body.
+  // The refusal is that of a client that left while it sent its body.
   if (hashed === 'left') return UNREADABLE
   return hashed instanceof Refusal ? hashed : { hash: hashed.hash, pieces: [hashed.bytes] }
 }

@@ -12,12 +12,12 @@ import type { ChatReply } from '../upstream/upstream.ts'
 import type { NoAnswer } from './answer-of.ts'
 import type { ReaderName } from './readers.ts'
 
-/** By which a question of the thread is answered while it stands still: 1 in `isAnswered` when the answer is at the port. */
+/** How the loop answers a question of the thread, which stands still meanwhile: `isAnswered` is 1 when the answer is at the port. */
 export type QuestionChannel = Readonly<{ port: MessagePort; isAnswered: Int32Array }>
 
 /** `pieces` of a body, in order, are handed over unjoined: joining 32 MiB would hold the event loop for some ten milliseconds. */
 export type BodyTask =
-  /** To the call for the upstream. `headers`: those that a reader asks for, by name. */
+  /** Makes the call for the upstream from a body. `headers`: those that a reader asks for, by name. */
   | Readonly<{
       kind: 'read'
       reader: ReaderName
@@ -25,9 +25,9 @@ export type BodyTask =
       headers: ReadonlyMap<string, string>
       planCapPicos: ReadContext['planCapPicos']
     }>
-  /** To their SHA-256. */
+  /** Hashes the pieces with SHA-256. */
   | Readonly<{ kind: 'hash'; pieces: readonly Uint8Array[] }>
-  /** A complete native message, to what the client gets of it. */
+  /** Makes what the client gets from a complete answer. */
   | Readonly<{
       kind: 'answer'
       format: FormatName
@@ -46,9 +46,9 @@ export type Question = Readonly<{ kind: 'find'; modelId: string }> | Readonly<{ 
 export type Recalled = readonly Uint8Array[] | Forgotten
 export type LookedUp = Readonly<{ model?: Model | undefined; items?: Recalled | undefined }>
 
-/** What came of a task. Bytes are handed over. */
+/** The result of a task. Its bytes are handed over. */
 export type Done =
-  /** Without the model, which is the one that was found last. */
+  /** The call comes without its model, which is the one that the task found last. */
   | Readonly<{ kind: 'call'; call: Omit<Call<unknown>, 'model'> }>
   | Readonly<{ kind: 'refusal'; refusal: RefusalData }>
   /** `bytes`: what was hashed, in one piece. */
@@ -56,7 +56,7 @@ export type Done =
   | (Readonly<{ kind: 'answer' }> & HeavyAnswer)
   | (Readonly<{ kind: 'unusable' }> & Unusable)
 
-/** `finished`: without the items of the request. */
+/** `finished` lacks the items of the request. */
 export type HeavyAnswer = Readonly<{ bytes: Uint8Array; observation: Observation; finished: Finished | undefined }>
 
 /** The answer is no message, or one that cannot be handed on; `usage` is what it costs nevertheless, `error` what stands in its place. */
@@ -85,7 +85,7 @@ export const refusalOf = ({ name, message, retryAfterSeconds, errorCode }: Refus
     ...(errorCode === undefined ? {} : { errorCode }),
   })
 
-/** The same bytes, in a buffer of their own: what is handed over is gone here, with all that shares it. */
+/** Copies bytes to a buffer of their own: a buffer that is handed over is gone here, with everything else in it. */
 export const handedOver = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
   bytes.byteLength === bytes.buffer.byteLength && bytes.buffer instanceof ArrayBuffer
     ? (bytes as Uint8Array<ArrayBuffer>)

@@ -1,6 +1,6 @@
 /**
- * The thread for heavy bodies: a Worker's own file, it begins when it is loaded. One task at a time. Where the reader needs a model or an earlier answer, the
- * thread asks the event loop and blocks until it is answered, so that one reader serves both. Rules: requests.md "Heavy bodies".
+ * The thread for heavy bodies. This is a Worker's own file: the thread starts when the file is loaded. It does one task at a time. Where the reader needs a model or an
+ * earlier answer, the thread asks the event loop and blocks until it is answered, so that one reader serves both. Rules: requests.md "Heavy bodies".
  */
 
 import { parentPort, receiveMessageOnPort } from 'node:worker_threads'
@@ -25,7 +25,7 @@ import { sha256Hex } from './read-context.ts'
 import { FORMATS, READERS } from './readers.ts'
 
 type Ask = (question: Question) => LookedUp
-/** `handed`: whose memory goes with it. */
+/** `handed`: the buffers that move with the result. */
 type Told = Readonly<{ done: Done; handed: readonly ArrayBuffer[] }>
 
 function run(): void {
@@ -57,7 +57,7 @@ function run(): void {
 /** Reading megabytes leaves several times as much garbage, and the collector does not count all of it. */
 const COLLECTED_BYTES = 4 * 1024 * 1024
 
-/** When nothing of the task is on the stack any more. */
+/** Collects later, when nothing of the task is on the stack any more. */
 const collectSoon = (): void => void setImmediate(() => Bun.gc(true))
 
 function perform(task: BodyTask, ask: Ask): Told {
@@ -99,7 +99,7 @@ function hash({ pieces }: Extract<BodyTask, { kind: 'hash' }>): Told {
 
 function answer({ format: name, pieces, call, stamp, chat }: Extract<BodyTask, { kind: 'answer' }>): Told {
   const format = FORMATS[name] as Format<unknown>
-  // What is no part of an answer was left where the answer is sent from.
+  // The sender left out the parts of the call that an answer does not need.
   const answered = call as Call<unknown>
   const made = answerOf(joined(pieces), { format, call: answered, stamp, chat })
   if (!('message' in made)) return { done: { kind: 'unusable', ...made }, handed: [] }
@@ -117,7 +117,7 @@ const joined = (pieces: readonly Uint8Array[]): Uint8Array => {
   return only !== undefined && more.length === 0 ? only : Buffer.concat(pieces)
 }
 
-/** An answer is at the port before it is told of. */
+/** The loop puts its answer at the port before it sets `isAnswered`. */
 function nextAnswer({ port, isAnswered }: QuestionChannel): LookedUp {
   Atomics.wait(isAnswered, 0, 0)
   Atomics.store(isAnswered, 0, 0)

@@ -20,7 +20,7 @@ import { nativeQueryOf } from './request-target.ts'
 /** A whole answer is held in memory; one that is larger is a broken upstream. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 
-/** What `take` makes of the answer. For a stream each upstream has a time for its first event, and `onErrorHead` is heard: see the upstream's port. */
+/** Returns what `take` makes of the answer. With `stream`, each upstream has a time limit for its first event, and `onErrorHead` is called as upstream.ts says. */
 export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
   { call, held, format, request, exchange, parts, claim }: Admitted<Echo>,
   stop: CallStop,
@@ -41,7 +41,7 @@ export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
     accountId: held.key.accountId,
     ...(chat === undefined ? {} : { chat }),
   } as const
-  // Servers of chat cache what they please.
+  // Servers of chat may cache any prompt, whatever the request says.
   const isPlaced = bounds.cacheWrites !== 'none' || chat !== undefined
   const result = await parts.world.upstreams.call(!isPlaced ? asked : { ...asked, conversation: held.sessionHash }, {
     stop,
@@ -54,7 +54,7 @@ export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
   return isFault(result) && (reason === 'deadline' || reason === 'drain') ? brokenReply(result.upstream, reason, stop) : result
 }
 
-/** All of a reply, in the pieces in which it came; an event stream, and what has no room in memory or broke while it waited for it, are faults. */
+/** Reads all of a reply, in the pieces in which it came. An event stream is a fault, and so is a reply that has no room in memory, or that broke while it waited for room. */
 export async function readReply(reply: Reply, deadline: CallStop, lease: BodyLease): Promise<Parts | Fault> {
   if (reply.isEventStream) {
     reply.body.cancel()
@@ -68,12 +68,12 @@ export async function readReply(reply: Reply, deadline: CallStop, lease: BodyLea
   })
   if (parts instanceof Refusal) return faultOf(reply, parts, 'memory')
   if (typeof parts !== 'string') return parts
-  // Ours that it stood still: another one would be paid for the same, and be cut as well.
+  // The gateway made the reply wait, so the break is our fault: another upstream would be paid for the same answer, and be cut off as well.
   if (parts === 'broken' && hasWaited && deadline.reason === undefined) return faultOf(reply, new Refusal('overloaded'), 'memory')
   return brokenReply(reply.upstream, deadline.reason ?? (parts === 'broken' ? 'reset' : 'too-large'), deadline)
 }
 
-/** The answer is there, and it is ours that it cannot be handed on. */
+/** The fault of an answer that has come, and that the gateway cannot hand on for a reason of its own. */
 export const faultOf = ({ upstream }: Reply, refusal: Refusal, cause: string): Fault => ({
   kind: 'fault',
   upstream,
@@ -83,14 +83,15 @@ export const faultOf = ({ upstream }: Reply, refusal: Refusal, cause: string): F
   status: 200,
 })
 
-/** It is no message. One that is only too deep was generated, and we pay for it: another upstream would be paid for the same once more. */
+/** The fault of an answer that is no message. One that is only nested too deep was generated, and we pay for it: another upstream would be paid for the same once more. */
 export function unusable({ upstream }: Reply, usage: Usage | undefined, deadline: CallStop): Fault {
   const { trouble, ...malformed } = brokenReply(upstream, 'malformed', deadline)
   return usage === undefined ? { ...malformed, ...(trouble && { trouble }) } : { ...malformed, usage }
 }
 
 /**
- * A stream whose first event is here. `inNative`: the reply as the client's format reads it. An upstream that answers a stream request with a whole message is taken at its word: the stream is made from it.
+ * Gives a stream whose first event is here. `inNative`: gives the reply as the client's format reads it. Where an upstream answers a stream request with a whole
+ * message, the stream is made from that message.
  */
 export async function readStream(
   reply: Reply,
@@ -113,7 +114,7 @@ export async function readStream(
   return { ...reply, isEventStream: true, body: PushedBody.of(streamOfMessage(message)) }
 }
 
-/** Where we stopped it, the upstream is not to blame. */
+/** The fault of a reply that broke off. Where the gateway stopped the call, the upstream is not to blame. */
 const brokenReply = (upstream: string, cause: string, deadline: CallStop): Fault => ({
   kind: 'fault',
   upstream,

@@ -26,7 +26,7 @@ export class Calls implements CallLog {
     return this.#upstream
   }
 
-  /** Another upstream has the conversation's prompt in its cache. */
+  /** Whether another upstream has the conversation's prompt in its cache. */
   get hasMoved(): boolean {
     return this.#hasMoved
   }
@@ -59,7 +59,7 @@ export class Calls implements CallLog {
     this.#broke = broke
   }
 
-  /** The answer broke off: its upstream hears of it. */
+  /** Tells the pool that the answer of this request's upstream broke off. */
   broke(): void {
     this.#broke?.()
   }
@@ -70,8 +70,8 @@ export class Calls implements CallLog {
   }
 
   /**
-   * Of a request without a receipt: those that may have cost us money. An upstream that answers with an error's status asks for none. `cause`: why the one
-   * that still ran was given up, at `now` in Unix milliseconds.
+   * The calls of a request without a receipt that may have cost us money. A call that was answered with an error's status has cost nothing. `cause`: why the call that
+   * still ran was given up, at `now` in Unix milliseconds.
    */
   unpaid(cause: string, now: number): readonly Attempt[] {
     const failed = this.#failed.filter(({ wasSent, status }) => wasSent && (status === null || status === 200)).map(attemptOf)
@@ -84,7 +84,7 @@ export class Calls implements CallLog {
   }
 }
 
-/** Its place among the calls of the request, from 1. */
+/** `number`: the call's place among the calls of its request, from 1. */
 type Numbered = Readonly<{ number: number }>
 
 const NONE: readonly never[] = []

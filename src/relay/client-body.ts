@@ -14,7 +14,7 @@ export interface ClientBodyUser {
   left(): void
 }
 
-/** What the server gives a direct stream; its types say less. A promise means that the socket is full; it resolves when the socket has taken all. */
+/** The controller that the server gives a direct stream; Bun's types say less. A promise means that the socket is full; it resolves when the socket has taken all. */
 type Controller = {
   write(bytes: Uint8Array): number | Promise<unknown>
   flush(): unknown
@@ -32,7 +32,7 @@ export class ClientBody {
     this.#user = user
   }
 
-  /** False when the socket is full: what is written behind it is kept in memory. */
+  /** False when the socket is full: bytes that are written then are kept in memory. */
   write(written: Written): boolean {
     if (this.#isOver) return true
     if (written instanceof Uint8Array) this.#write(written)
@@ -45,12 +45,12 @@ export class ClientBody {
     if (this.#end()) this.#controller.close()
   }
 
-  /** The connection ends here and now, without the end of the body. */
+  /** Ends the connection at once, without the end of the body. */
   breakOff(): void {
     if (this.#end()) this.#controller.close(new Error('the client is gone'))
   }
 
-  /** The server holds it no more. */
+  /** Called when the server no longer holds the body. */
   forget(): void {
     this.#end()
   }
@@ -73,12 +73,12 @@ export class ClientBody {
   }
 }
 
-/** The body of a response. A direct stream: no queue, and no promise a chunk. */
+/** The body of a response, as a direct stream: it has no queue, and makes no promise for each chunk. */
 export function clientBody(user: ClientBodyUser): ReadableStream<Uint8Array> {
   let client: ClientBody | undefined
   const source: Bun.DirectUnderlyingSource<Uint8Array> = {
     type: 'direct',
-    // Called once by a server; the body is open until it is closed.
+    // The server calls this once; the body is open until it is closed.
     pull(controller) {
       if (client !== undefined) return
       client = new ClientBody(controller as Controller, user)

@@ -12,7 +12,7 @@ import type { World } from '../world.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { Calls } from './calls.ts'
 
-/** Who asks. `ip` is the key of the per-client limits: the address, a /64 for IPv6. */
+/** The client that asks. `ip` is the key of the per-client limits: the address, a /64 for IPv6. */
 type Caller = Readonly<{ ip: string }>
 
 /** The client's side of a request, as the HTTP layer knows it. */
@@ -26,14 +26,14 @@ export type Connection = Readonly<{
   drop(): void
 }>
 
-/** Whom a log line names: the key and its account, or the client where no key was known. */
+/** The owner that a log line names: the key and its account, or the client where no key was known. */
 export const ownerOf = (key: KeyRecord | Refusal | undefined, client: Caller): Pick<RequestLine, 'client' | 'keyId' | 'accountId'> =>
   key === undefined || key instanceof Refusal ? { client: client.ip } : { keyId: key.id, accountId: key.accountId }
 
 export class Exchange {
   readonly requestId: string
   readonly startedAt: number
-  /** What it has asked of upstreams. */
+  /** The calls of upstreams that this request has made. */
   readonly calls = new Calls()
   readonly #startedMonotonicMs: number
   readonly #world: World
@@ -59,12 +59,12 @@ export class Exchange {
     return this.#firstByteMs ?? null
   }
 
-  /** The first content byte is on its way to the client. */
+  /** Notes that the first content byte is on its way to the client. */
   noteFirstByte(): void {
     this.#firstByteMs ??= this.elapsedMs
   }
 
-  /** The one log line and the metrics; later calls are ignored. */
+  /** Writes the one log line and the metrics; later calls are ignored. */
   end(fields: Omit<RequestLine, 'requestId' | 'route' | 'format' | 'durationMs' | 'firstByteMs'>): void {
     if (this.#isEnded) return
     this.#isEnded = true
@@ -81,7 +81,7 @@ export class Exchange {
     this.#world.metrics.requestEnded(line)
   }
 
-  /** Those of every answer; `origin` is the client's. */
+  /** The headers of every answer; `origin` is the client's. */
   headers(origin: string | null): Record<string, string> {
     return answerHeaders(this.requestId, this.#world.corsOrigins(), origin)
   }

@@ -1,6 +1,6 @@
 /**
- * Idempotency-Key: a request that is sent again under the same one gets the same answer, and is never generated or charged twice within a day. Rules:
- * requests.md "Repeated requests".
+ * Idempotency-Key: a request that is sent again under the same header gets the same answer, and none is generated or charged twice within a day. Rules: requests.md
+ * "Repeated requests".
  */
 
 import type { KeyRecord } from '../core/key.ts'
@@ -18,27 +18,27 @@ import { type Kept, usesUp } from './settle.ts'
 /** An answer while it is given, to be ended by `finish` or `drop`. */
 export type RecordedAnswer = Pick<RunningAnswer, 'begin' | 'add' | 'drop'> &
   Readonly<{
-    /** Default of `isStored`: true. Where it is not, memory alone gives it again. */
+    /** `isStored`, by default true: whether the answer is kept beyond memory. */
     finish(head: AnswerHead, whole?: Uint8Array, isStored?: boolean): void
   }>
 
-/** A header that was not used before: what the settle writes down of it, and where the answer is kept meanwhile. */
+/** The claim on a header that was not used before: what the settle writes down of the header, and where the answer is recorded meanwhile. */
 export type Claim = Readonly<{ idempotency: Idempotency; answer: RecordedAnswer }>
 
-/** Its request runs on another node. `answer` stands for it here, so that one asks for all that wait: to be ended. */
+/** The request under this header runs on another node. `answer` stands for it here, so that one request asks for all that wait; the caller ends it. */
 export type Elsewhere = Readonly<{ kind: 'elsewhere'; answer: RunningAnswer; store: AnswerStore }>
 
 export type ClaimParts = Readonly<{
   ledger: Pick<Ledger, 'findIdempotency'>
   answers: IdempotentResponses
   now: () => number
-  /** Where other nodes answer, too. */
+  /** Present where other nodes answer, too. */
   shared?: SharedAnswers | undefined
-  /** Where other relays of a ledger process do. */
+  /** Present where other relays of one ledger process answer, too. */
   claims?: SharedClaims | undefined
-  /** Where no other node answers: what a restart leaves. */
+  /** Present where no other node answers: the answers that a restart leaves. */
   kept?: KeptElsewhere | undefined
-  /** What was answered could not be kept. */
+  /** Called when an answer could not be kept. */
   onBug: (bug: unknown) => void
 }>
 
@@ -52,12 +52,12 @@ const HEADERS_THAT_MATTER = ['anthropic-version', 'vendor-version', 'anthropic-b
 /** Hashed only where present, so that hashes of requests without them do not change. */
 const HEADERS_WHERE_PRESENT = ['x-include-cost', 'x-max-cost-usd'] as const
 
-/** It has such a header. */
+/** Whether the request has an Idempotency-Key. */
 export const namesItself = ({ headers }: Pick<Request, 'headers'>): boolean => headers.get(HEADER) !== null
 
 /**
- * A place in the answer that runs here under the same header, before the body is known: with it the request takes none among those that its key may have at once.
- * Undefined: nothing runs, or it cannot be joined.
+ * Takes a place in the answer that runs here under the same header, before the body is known: with that place the request needs no slot among those that its key may
+ * have at once. Undefined: nothing runs, or the answer cannot be joined.
  */
 export function joinEarly(
   answers: IdempotentResponses,
@@ -69,7 +69,7 @@ export function joinEarly(
   return answers.running({ keyId, headerHash: sha256(header).toString('hex') })?.join()
 }
 
-/** Whether a request of the key was or is answered under its header. It claims nothing. True also where that cannot be read. */
+/** Whether a request under the same header was or is answered for this key; true also where that cannot be read. Claims nothing. */
 export async function isKnown(
   { ledger, answers, shared, claims }: Pick<ClaimParts, 'ledger' | 'answers' | 'shared' | 'claims'>,
   { id: keyId, accountId }: Pick<KeyRecord, 'id' | 'accountId'>,
@@ -83,7 +83,7 @@ export async function isKnown(
   return (await ledger.findIdempotency(keyId, headerHash)) !== undefined
 }
 
-/** Comes after the body, of which it takes the SHA-256, and before all that depends on it; waits for one read at most. `requestId`: of this request. */
+/** Claims the header. Comes after the body, whose SHA-256 is `hash`, and before all that depends on the claim; waits for one read at most. `requestId`: of this request. */
 export async function claimAnswer(
   parts: ClaimParts,
   { id: keyId, accountId }: Pick<KeyRecord, 'id' | 'accountId'>,
@@ -101,7 +101,7 @@ export async function claimAnswer(
   const answerKey = { keyId, accountId, headerHash: headerHash.toString('hex') }
   const known = answers.find(answerKey)
   if (known !== undefined) return known.bodyHash === bodyHex ? known : OTHER_BODY()
-  // Its place is taken before the first wait, so that two at once never both find it free.
+  // The header's place is taken before the first wait, so that two requests at once never both find it free.
   const answer = answers.begin(answerKey, { bodyHash: bodyHex, requestId })
   const store = storeOf(parts, { accountId, key: askersKeyOf(headers), repeatable: { keyId, headerHash, bodyHash } })
   const found = await store.claim().catch((bug: unknown) => {
@@ -133,7 +133,7 @@ export function shownOf(found: Exclude<StoreFound, { kind: 'claimed' }>, bodyHas
   return answer === undefined ? gone(requestId) : { kind: 'finished', bodyHash, ...answer }
 }
 
-/** Once it has ended here, it is kept for a restart or ends for the other nodes. */
+/** Hands the end of the answer on to the store, which keeps the answer or frees the header. */
 function keptBeyond(answer: RunningAnswer, store: AnswerStore): RecordedAnswer {
   return {
     begin: (heartbeat) => answer.begin(heartbeat),
@@ -151,19 +151,19 @@ function keptBeyond(answer: RunningAnswer, store: AnswerStore): RecordedAnswer {
   }
 }
 
-/** How a request ended that had claimed its header. */
+/** The end of a request that had claimed its header. */
 export type ClaimEnd = Readonly<{
   outcome: Outcome
   kept: Kept
   head: AnswerHead
   isStored: boolean
-  /** Of an answer in one piece. */
+  /** The bytes of an answer in one piece. */
   whole?: Uint8Array
-  /** What its client was told instead of an answer. */
+  /** The error that the client got instead of an answer. */
   refusal?: Refusal | undefined
 }>
 
-/** The answer is whole, or as whole as it will be. */
+/** Ends the claim of a request whose answer is whole, or as whole as it will be. */
 export function endClaim(claim: Claim | undefined, { outcome, kept, head, isStored, whole, refusal }: ClaimEnd): void {
   if (kept === 'unavailable') claim?.answer.drop(new Refusal('storageUnavailable'))
   else if (usesUp(outcome, kept.costPicos)) claim?.answer.finish(head, whole, isStored)
@@ -172,13 +172,13 @@ export function endClaim(claim: Claim | undefined, { outcome, kept, head, isStor
 
 const OTHER_BODY = (): Refusal => invalid(NAME, 'was used with another request; send each request under a key of its own')
 
-/** It was charged: to generate it once more would be a second charge. */
+/** The refusal where the first request was charged and its answer is no longer kept: to generate it once more would be a second charge. */
 const gone = (requestId: string): Refusal =>
   new Refusal('invalidRequest', { message: `${NAME} was used by request ${requestId}, whose answer is no longer kept` })
 
 const sha256 = (text: string): Buffer => new Bun.CryptoHasher('sha256').update(text).digest()
 
-/** What makes a request the same one. */
+/** The text that is equal for two requests exactly when they are the same request. */
 function requestText(headers: Headers, url: string, hash: Uint8Array): string {
   const always = HEADERS_THAT_MATTER.map((name) => headers.get(name) ?? '')
   const present = HEADERS_WHERE_PRESENT.flatMap((name) => (headers.get(name) === null ? [] : `${name}: ${headers.get(name)}`))

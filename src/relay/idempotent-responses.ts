@@ -1,6 +1,6 @@
 /**
- * Answers of requests with an Idempotency-Key, in memory, for repetitions. Running ones are here, too, so that two requests at once are told apart from one
- * after the other. Longer than memory keeps them: answer-store.ts. Rules: requests.md "Repeated requests".
+ * Answers of requests with an Idempotency-Key, in memory, for repetitions. Running answers are here, too, so that two requests at once are told apart from one after
+ * the other. answer-store.ts keeps answers longer than memory does. Rules: requests.md "Repeated requests".
  */
 
 import { type FinishedAnswer, RunningAnswer } from './running-answer.ts'
@@ -29,7 +29,7 @@ export class IdempotentResponses {
   readonly #accountBytesMax: number
   readonly #ttlMs: number
   readonly #running = new Map<string, RunningAnswer>()
-  /** In the order in which they ended. */
+  /** Finished answers, in the order in which they ended. */
   readonly #finished = new Map<string, Entry>()
   readonly #accounts = new Map<string, number>()
   #bytes = 0
@@ -60,7 +60,7 @@ export class IdempotentResponses {
     return this.#running.get(idOf(key))
   }
 
-  /** A place for a request that runs. The caller has made sure that `find` knows none, and ends it by `finish` or `drop`. */
+  /** Makes a place for a request that runs. The caller has made sure that `find` knows none, and ends the answer by `finish` or `drop`. */
   begin(key: IdempotencyKey, { bodyHash, requestId }: Readonly<{ bodyHash: string; requestId: string }>): RunningAnswer {
     const id = idOf(key)
     const { accountId } = key
@@ -92,7 +92,10 @@ export class IdempotentResponses {
     return answer
   }
 
-  /** The account's own oldest go first, then the oldest of all. What runs or is read stays, and what is too large for its account takes nothing of others. */
+  /**
+   * The account's own oldest answers make room first, then the oldest of all. An answer that runs or is read stays, and one too large for its account pushes out none
+   * of others.
+   */
   #take(accountId: string, bytes: number): boolean {
     const isTooMuchOfOwn = (): boolean => (this.#accounts.get(accountId) ?? 0) + bytes > this.#accountBytesMax
     const isTooMuch = (): boolean => this.#bytes + bytes > this.#bytesMax
@@ -126,5 +129,5 @@ export class IdempotentResponses {
   }
 }
 
-/** Neither holds a colon. */
+/** Neither part holds a colon. */
 const idOf = ({ keyId, headerHash }: Pick<IdempotencyKey, 'keyId' | 'headerHash'>): string => `${keyId}:${headerHash}`

@@ -7,7 +7,7 @@ import type { Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import { Refusal } from '../core/refusal.ts'
 
-/** Of what comes out at once. */
+/** The most bytes that a decoder gives at once. */
 const CHUNK = { chunkSize: 64 * 1024 }
 
 const DECODERS = {
@@ -23,17 +23,17 @@ export type Encoding = keyof typeof DECODERS | 'identity' | ''
 
 export const isEncoding = (name: string): name is Encoding => name === '' || name === 'identity' || Object.hasOwn(DECODERS, name)
 
-/** Takes a body as it was sent, chunk by chunk, and gives its bytes on. */
+/** Takes a body as it was sent, chunk by chunk, and passes its decoded bytes on. */
 export type Decoder = Readonly<{
-  /** Resolves when all that the chunk stands for has come out; the refusal when it cannot be decoded, or is not wanted. */
+  /** Resolves when all that the chunk stands for has come out; with the refusal when the chunk cannot be decoded, or its bytes were refused. */
   write(chunk: Uint8Array): Promise<Refusal | undefined> | Refusal | undefined
-  /** The body has come to its end. */
+  /** Called when the body has come to its end. */
   end(): Promise<Refusal | undefined> | Refusal | undefined
-  /** Nothing more is wanted. */
+  /** Called when nothing more of the body is wanted. */
   close(): void
 }>
 
-/** `take` gets what comes out, and may refuse it. */
+/** `take` gets the decoded bytes, and may refuse them. */
 export function makeDecoder(encoding: Encoding, take: (bytes: Uint8Array) => Refusal | undefined): Decoder {
   if (encoding === '' || encoding === 'identity') return { write: take, end: () => undefined, close: () => undefined }
   const stream: Transform = DECODERS[encoding]()

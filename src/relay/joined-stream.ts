@@ -22,7 +22,7 @@ export type JoinedStreamParts = Readonly<{
   onEnd: () => void
 }>
 
-/** The most that is written beyond what the socket takes. */
+/** The most that is written to a socket beyond what it takes. */
 const PIECE_BYTES = 64 * 1024
 
 export class JoinedStream implements LiveStream, ClientBodyUser, Follower, Timed {
@@ -33,7 +33,7 @@ export class JoinedStream implements LiveStream, ClientBodyUser, Follower, Timed
   readonly #totalDueMs: number
   #client: ClientBody | undefined
   #sentAtMs: number
-  /** How much of the answer it has taken. */
+  /** How many bytes of the answer were written to the client. */
   #at = 0
   #isFull = false
   #isStopped = false
@@ -61,7 +61,7 @@ export class JoinedStream implements LiveStream, ClientBodyUser, Follower, Timed
   opened(client: ClientBody): void {
     this.#client = client
     if (this.#isOver) client.breakOff()
-    // The head does not go out alone.
+    // The server does not send a head without bytes of the body.
     else if (this.#parts.answer.length === 0) this.#write(OPENING)
     this.grew()
   }
@@ -94,7 +94,7 @@ export class JoinedStream implements LiveStream, ClientBodyUser, Follower, Timed
     else this.#write(bytes)
   }
 
-  /** Ends with the stream that it follows, by the same reason. It does not wait for bytes that its client has not taken. */
+  /** Ends with the stream that it follows, for the same reason. Does not wait until the client has taken its bytes. */
   stop(): Promise<void> {
     this.#isStopped = true
     if (this.#parts.answer.hasEnded) this.#breakOff()

@@ -1,6 +1,6 @@
 /**
- * The balance of a key that is not in the gateway's memory: it has no holds and no settles under way, so its rows are all there is. Rules: ledger.md
- * "Wallets", "Reads".
+ * The balance of a key that is not in the gateway's memory: such a key has no holds and no settles under way, so its rows in the ledger are all there is. Rules:
+ * ledger.md "Wallets", "Reads".
  */
 
 import type { KeyRecord } from '../core/key.ts'
@@ -10,7 +10,7 @@ import type { SyncedKeyBalance } from '../ledger/ledger.ts'
 import type { KeyAtRest, Unread } from '../ledger/reading/reports.ts'
 import type { World } from '../world.ts'
 
-/** From the memory, or from the file. */
+/** Reads the balance from memory, or else from the ledger. */
 export async function keyBalanceOf(
   world: Pick<World, 'ledger' | 'reports'>,
   { id: keyId }: Pick<KeyRecord, 'id'>,
@@ -30,7 +30,7 @@ export const keyBalanceAtRest = ({ limitPicos, spentPicos, balancePicos, lastSyn
   lastSyncedAt: Math.max(lastSyncedAt, toppedUpAt ?? 0),
 })
 
-/** A look-up that was not answered. */
+/** The refusal for a look-up that the ledger did not answer. */
 export function refusalOfUnread(why: Unread): Refusal {
   switch (why) {
     case 'tooMany':

@@ -35,7 +35,7 @@ export class LiveStreams {
     this.#onCalm()
   }
 
-  /** The key, or its account, was disabled. */
+  /** Ends the streams of a key that was disabled, or whose account was. */
   async cutKey(keyId: string): Promise<void> {
     await Promise.all([...this.#streams].filter((stream) => stream.keyId === keyId).map((stream) => stream.stop('disabled')))
   }

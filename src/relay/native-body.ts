@@ -1,6 +1,6 @@
 /**
- * The body of a server that speaks chat as a native one. Its figures come behind the end, so that the end is held until they have come, but not for ever.
- * Rules: openai.md "Ends"; platform.md "Sockets".
+ * Makes the body of a server that speaks chat a native one. Such a server sends its usage after the end of the answer, so the end is held until the usage has come, but
+ * not for ever. Rules: openai.md "Ends"; platform.md "Sockets".
  */
 
 import { NativeStream } from '../core/formats/chat/reverse/native-stream.ts'
@@ -10,11 +10,11 @@ import type { Body, BodySink, BodySource, Reply } from '../upstream/upstream.ts'
 export type NativeBodyParts = Readonly<{
   wheel: TimerWheel
   nowMs: () => number
-  /** How long the usage is waited for. */
+  /** How long the end waits for the usage. */
   waitMs: number
 }>
 
-/** Makes native streams of those of servers that speak chat; any other reply stays. */
+/** Makes a native stream of the stream of a server that speaks chat; any other reply stays as it is. */
 export const nativeReader =
   (requestId: string, parts: NativeBodyParts) =>
   (reply: Reply): Reply => {
@@ -58,7 +58,7 @@ class NativeBody implements Body, BodySink, Timed {
   broken(): void {
     if (!this.#close()) return
     const rest = this.#stream.end('broken')
-    // What it would say of a stream that is not whole, the reader says itself.
+    // The last bytes of a stream that is not whole are dropped: its reader reports the break itself.
     if (this.#stream.isWhole) this.#hand(rest)
     this.#sink?.broken()
   }
@@ -67,7 +67,7 @@ class NativeBody implements Body, BodySink, Timed {
     this.#hand(this.#stream.end('ended'))
   }
 
-  /** What may have come already waits for a slow client as well. */
+  /** Stops the wait for the usage, too: while the client is slow, the usage may have come and not been read. */
   pause(): void {
     this.#parts.wheel.drop(this)
     this.#chat.pause()
@@ -83,7 +83,7 @@ class NativeBody implements Body, BodySink, Timed {
     this.#chat.cancel()
   }
 
-  /** It stays between: every later piece is read as well. */
+  /** This body stays between the source and `sink`, since it translates every later piece, too. */
   handOn(sink: BodySink): BodySource {
     this.#sink = sink
     return this

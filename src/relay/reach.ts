@@ -1,5 +1,5 @@
 /**
- * A call as each kind of upstream that its model has can be told it. What servers of the chat format cannot be told is refused, unless a native one can serve it. Rules:
+ * Writes a call for each kind of upstream that its model has. A call that the chat format cannot express is refused, unless a native upstream can serve it. Rules:
  * openai.md "Pools", "Native requests", "Thinking".
  */
 

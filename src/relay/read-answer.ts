@@ -1,6 +1,7 @@
 /**
- * A whole answer from its upstream's bytes to the client's. A large one is handed to a thread beside in the pieces in which it came, and comes back as what is sent: joined, parsed
- * and written anew it would stand in memory five times and hold every stream. Rules: requests.md "Heavy bodies", "Memory of bodies"; native.md "Answer".
+ * Turns a whole answer's bytes as they came from its upstream into those for the client. A large answer goes to a thread in the pieces in which it came, and comes back
+ * as what is sent: to join, parse and write it here would take five times its memory and hold every stream. Rules: requests.md "Heavy bodies", "Memory of bodies";
+ * native.md "Answer".
  */
 
 import type { Format } from '../core/format.ts'
@@ -17,7 +18,7 @@ import { answerOf } from './answer-of.ts'
 import { faultOf, readReply, unusable } from './call-upstream.ts'
 import type { CallStop } from './deadline.ts'
 
-/** `finish`: what is to be remembered of it. */
+/** `finish`: gives what later requests may refer to, if anything. */
 export type WholeAnswer = Readonly<{
   kind: 'answer'
   upstream: string

@@ -11,7 +11,7 @@ import type { World } from '../world.ts'
 import type { BodyLease } from './body-memory.ts'
 import { type Encoding, isEncoding, makeDecoder } from './inflate.ts'
 
-/** A body must bring at least this much in every window (requests.md "Slow bodies"); one that has stalled is not waited for, however much of it is here. */
+/** A body must bring at least this much in every window (requests.md "Slow bodies"); a body that has stalled is refused, however much of it is here. */
 export type Pace = Readonly<{ windowMs: number; windowBytesMin: number }>
 
 const PACE: Pace = { windowMs: 10_000, windowBytesMin: 5_120 }
@@ -23,18 +23,18 @@ const TOO_SLOW = new Refusal('invalidRequest', { message: 'request body was not 
 
 const bad = (message: string): Refusal => new Refusal('invalidRequest', { message })
 
-/** Its client left, or sent what no decoder takes. */
+/** The refusal for a client that left, or that sent what no decoder takes. */
 export const UNREADABLE = bad('Invalid request body: it could not be read')
 
-/** A body in order: one piece where it is small enough to be put together here, none of it where it is empty. */
+/** The pieces of a body, in order: a single one where the body is small enough to be joined here, none where it is empty. */
 export type Pieces = readonly Uint8Array[]
 
-/** Joining more holds the loop: fresh memory takes a millisecond a MiB. */
+/** Joining more than this would hold the loop: fresh memory takes a millisecond a MiB. */
 const JOINED_BYTES_MAX = 256 * 1024
 
 /**
- * `lease` grows with the body and is the caller's to release: the body stays in memory as long as the request runs. A refusal that the head alone gives is
- * there at once.
+ * `lease` grows with the body, and the caller releases it: the body stays in memory as long as the request runs. A refusal that follows from the head alone is returned
+ * at once, without a promise.
  */
 export function readBody(
   request: Request,
@@ -57,7 +57,7 @@ export function readBody(
   return room === undefined ? read() : room.then(read)
 }
 
-/** Reads a body to its end as it was sent and keeps nothing of it: the refusal that its size or its time gives. */
+/** Reads a body to its end, and neither decodes nor keeps it. Returns the refusal for its size or for its time. */
 export function countBody(request: Request, time: Time, bounds: Bounds, pace: Pace = PACE): Refusal | Promise<Refusal | undefined> {
   if (Number(request.headers.get('content-length') ?? '') > bounds.bodyBytes) return new Refusal('bodyTooLarge')
   return counted(request, time, bounds, pace)
@@ -66,7 +66,7 @@ export function countBody(request: Request, time: Time, bounds: Bounds, pace: Pa
 const counted = (request: Request, time: Time, bounds: Bounds, pace: Pace): Promise<Refusal | undefined> =>
   receive(request, time, bounds, pace, (_, sentBytes) => (sentBytes > bounds.bodyBytes ? new Refusal('bodyTooLarge') : undefined))
 
-/** A body up to this size whose length is known is taken in one piece: there is nothing to count in it, and a reader costs more than the rest of the gateway. */
+/** A body up to this size whose length is known is taken in one piece: no bytes have to be counted while it comes, and a reader costs more than the rest of the gateway. */
 const WHOLE_BYTES_MAX = 64 * 1024
 const LENGTH = /^\d{1,5}$/
 
@@ -100,7 +100,7 @@ async function collect(
 ): Promise<Pieces | Refusal> {
   const parts = new Parts()
   let sentLength = 0
-  // What was sent counts where more of it came than came out: bytes of which nothing comes are a load, too, and have no other end.
+  // The larger of the two counts, the bytes that were sent and the bytes that came out: bytes that decode to nothing are a load, too, and nothing else bounds them.
   const refuse = (length: number): Refusal | undefined => {
     const bytes = Math.max(length, sentLength)
     return bytes > bounds.bodyBytes ? new Refusal('bodyTooLarge') : lease.grow(bytes)
@@ -119,7 +119,7 @@ async function collect(
   return refusal ?? (parts.length > JOINED_BYTES_MAX ? parts.pieces() : [parts.joined()])
 }
 
-/** Takes a body chunk by chunk within its time; `sentBytes`: so many have come by now. The refusal that ended it; undefined: it came to its end. */
+/** Takes a body chunk by chunk within its time; `sentBytes`: so many have come by now. Returns the refusal that ended the body; undefined: it came to its end. */
 async function receive(
   { body }: Pick<Request, 'body'>,
   time: Time,

@@ -1,4 +1,4 @@
-/** From a request's bytes to its call: a light body at once, a heavy one on a thread beside. Rules: requests.md "Bodies", "Heavy bodies". */
+/** Reads a request's bytes into its call: a light body at once, a heavy one on a thread. Rules: requests.md "Bodies", "Heavy bodies". */
 
 import { parseBody } from '../core/body.ts'
 import type { Call } from '../core/format.ts'
@@ -21,11 +21,11 @@ export type Reading = Readonly<{
   parts: Readonly<{ world: World; memory: ResponseMemory; kept?: KeptElsewhere | undefined; bodyReader: BodyReader }>
   request: Request
   key: KeyRecord
-  /** Grows with what the request refers to. */
+  /** Grows with the items of earlier answers that the request refers to. */
   lease: BodyLease
 }>
 
-/** `pieces` are the reader's own: of a heavy body nothing is left of them. The call is as the named reader makes it, which knows its echo. Throws by bugs only. */
+/** Takes `pieces` over: those of a heavy body are gone afterwards. The echo of the call is of the type that the named reader makes. Throws by bugs only. */
 export function readCall(name: ReaderName, reading: Reading, pieces: Pieces): Call<unknown> | Refusal | Promise<Call<unknown> | Refusal> {
   const bytes = inOnePiece(pieces)
   if (bytes === undefined || !isLight(bytes)) return readBeside(name, reading, pieces)
@@ -61,7 +61,7 @@ async function readBeside(name: ReaderName, reading: Reading, pieces: Pieces): P
   const recall = referenced.written
   const looked = { headers, find: findModel, recall, planCapPicos }
   const read = await parts.bodyReader.read({ reader: name, pieces, accountId: key.accountId, signal, ...looked })
-  // As for one that left while it sent its body.
+  // A client that left is refused like one that left while it sent its body.
   return referenced.refusal ?? (read === 'left' ? UNREADABLE : read)
 }
 

@@ -1,6 +1,6 @@
 /**
- * Items of earlier answers that a request refers to. A body of a few bytes can name megabytes, so the items count in its account's memory, and are read where
- * heavy bodies are, as are those that must come from disk. Rules: requests.md "Remembered answers", "Heavy bodies".
+ * Items of earlier answers that a request refers to. A body of a few bytes can name megabytes, so the items count in its account's memory. Large items, and those that
+ * must come from disk, are read on the thread for heavy bodies. Rules: requests.md "Remembered answers", "Heavy bodies".
  */
 
 import { parseExact } from '../core/bytes/exact-json.ts'
@@ -12,10 +12,10 @@ import type { Bringing } from './remembering.ts'
 type Items = readonly Uint8Array[]
 
 export type ReferencedItemsParts = Readonly<{
-  /** In memory: the items under an id, each as JSON. */
+  /** Finds the items under an id in memory, each as JSON. */
   find: (id: string) => Items | Forgotten
   lease: Pick<BodyLease, 'grow'>
-  /** Of the body itself. */
+  /** The bytes of the body itself. */
   bytes: number
 }>
 
@@ -35,12 +35,12 @@ export class ReferencedItems {
     this.#counted = new Counted(parts)
   }
 
-  /** It had no room in memory: whatever was made of the request is not to be used. */
+  /** The refusal where the items had no room in memory: whatever was made of the request is not to be used then. */
   get refusal(): Refusal | undefined {
     return this.#counted.refusal
   }
 
-  /** It would have been too much, or a wait: whatever was made of the request is not to be used. */
+  /** True where the items are too large to be read here, or have to be waited for: whatever was made of the request is not to be used then. */
   get isHeavy(): boolean {
     return this.#isHeavy
   }
@@ -55,13 +55,13 @@ export class ReferencedItems {
   }
 }
 
-/** The same on a thread, where a wait stops no stream. */
+/** The items for a reader on a thread, where a wait stops no stream. */
 export class AwaitedReferencedItems {
   readonly #parts: ReferencedItemsParts
   readonly #counted: Counted
   readonly #bringing: Bringing | undefined
 
-  /** `bringing`: makes what brings answers from disk, given how their bytes are counted. */
+  /** `bringing`: makes the part that brings answers from disk; it gets a function that counts their bytes. */
   constructor(parts: ReferencedItemsParts, bringing: (count: (bytes: number) => Refusal | undefined) => Bringing | undefined) {
     this.#parts = parts
     this.#counted = new Counted(parts)
@@ -79,7 +79,7 @@ export class AwaitedReferencedItems {
     return this.#bringing === undefined ? items : this.#bring(this.#bringing, id, items)
   }
 
-  /** Where the disk has nothing either, memory's reason is the answer. */
+  /** Where the disk has nothing either, memory's reason is returned. */
   async #bring(bringing: Bringing, id: string, why: Forgotten): Promise<Items | Forgotten> {
     const found = await bringing.find(id)
     if (!(found instanceof Refusal)) return found === 'unknown' ? why : found

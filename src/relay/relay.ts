@@ -103,11 +103,11 @@ export class Relay {
     }
   }
 
-  /** A stream runs on behind its response. */
+  /** Counts a stream as running until it has ended, which is later than its response. */
   #stays({ response, whenEnded }: Readonly<{ response: Response; whenEnded?: Promise<void> }>): Response {
     if (whenEnded === undefined) return response
     this.#running++
-    // Not closures of this function: they would hold the request, its body too, for as long as the stream runs.
+    // These are no closures of this function: such would hold the request, its body too, for as long as the stream runs.
     whenEnded.then(this.#onEnd, this.#onEnd)
     return response
   }

@@ -88,7 +88,7 @@ export class Bringing {
     return this.#itemsOf(id) ?? 'unknown'
   }
 
-  /** An item in memory of its own: it crosses to a thread, and would take all of its answer with it. */
+  /** Copies an item into memory of its own: it moves to a thread, and would otherwise take all of its answer with it. */
   #itemsOf(id: string): Items | undefined {
     const item = this.#items.get(id)
     return this.#answers.get(id) ?? (item && [new Uint8Array(item)])

@@ -16,7 +16,7 @@ import { keyBalanceOf } from './key-balance.ts'
 import type { JoinedPlace, RunningAnswer, ShownAnswer } from './running-answer.ts'
 import { STREAM_HEADERS } from './stream-head.ts'
 
-/** `key`: of who asks. `of`: the answer, or the one that runs, with this request's place in it. `lease`: the memory of what is sent. */
+/** `key`: the client's. `of`: the finished answer, or the running one with this request's place in it. `lease`: the memory of what is sent. */
 export type Repetition = Readonly<{
   kind: 'repetition'
   key: KeyRecord
@@ -32,7 +32,7 @@ type Asking = Readonly<{
 }>
 type Repeating = Asking & Readonly<{ key: KeyRecord }>
 
-/** `whenEnded`: of a stream, which goes on behind its response. */
+/** `whenEnded`: resolves when a stream has ended, which goes on after its response. */
 export type Repeated = Readonly<{ response: Response; whenEnded?: Promise<void> }>
 
 export async function answerRepetition(asking: Asking, { key, of, lease }: Repetition): Promise<Repeated> {
@@ -58,7 +58,7 @@ async function replayed(repeating: Repeating, { head, bytes }: ShownAnswer, leas
   return new Response(body, { status: head.status, headers })
 }
 
-/** The first request's error, sent once. */
+/** Answers with the error that the first request got. */
 function refused({ parts, exchange, key, connection }: Repeating, { requestId }: RunningAnswer, refusal: Refusal): Response {
   connection.restore()
   const headers = repeatedHeaders(parts, requestId, connection)
@@ -91,7 +91,7 @@ const repeatedHeaders = ({ world }: Repeating['parts'], requestId: string, { ori
   'idempotency-replayed': 'true',
 })
 
-/** The key's balance may have to be looked up; where that fails the answer has no balance. */
+/** The key's balance may have to be looked up; where that fails the headers leave it out. */
 async function headersOf({ parts, key, connection }: Repeating, requestId: string): Promise<Record<string, string>> {
   const headers = { ...repeatedHeaders(parts, requestId, connection), 'x-cost-usd': toUsdText(ZERO) }
   const keyBalance = await keyBalanceOf(parts.world, key)

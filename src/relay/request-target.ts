@@ -1,6 +1,6 @@
 /**
- * The path of a request's URL as it was sent, and what of its query goes on. Found by hand: Bun lets hosts through that no URL may have (`Host: a]b`), and
- * `new URL` throws on those. Rules: messages.md "Pass-through"; platform.md "Bun's server".
+ * The path of a request's URL as it was sent, and the part of its query that goes to the upstream. Both are found by hand: Bun lets hosts through that no URL may have
+ * (`Host: a]b`), and `new URL` throws on those. Rules: messages.md "Pass-through"; platform.md "Bun's server".
  */
 
 /** Still percent-encoded, without query. */

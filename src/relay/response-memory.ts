@@ -1,6 +1,7 @@
 /**
- * Finished answers of the responses format in memory, for an hour: what `previous_response_id` and `item_reference` resolve from. A key sees only its own, and an
- * account has a share. Kept as the bytes that were written, so that nothing is held twice and the bound is what is really held. Rules: requests.md "Remembered answers".
+ * Finished answers of the responses format in memory, for an hour: what `previous_response_id` and `item_reference` resolve from. A key sees only its own answers, and
+ * an account has a share of the memory. Answers are kept as the bytes that were written, so that nothing is held twice and the bound is what is really held. Rules:
+ * requests.md "Remembered answers".
  */
 
 import { LRUCache } from 'lru-cache'
@@ -71,7 +72,7 @@ export class ResponseMemory {
     this.#answers.set(key, { accountId, items: items.map(({ json }) => json), itemKeys, bytes, until: this.#now() + this.#ttlMs })
   }
 
-  /** The items of a response, or the one item, by id, each as its JSON was written; else why not. An item costs no more than itself. */
+  /** The items of a response, or the one item, by id, each as its JSON was written; otherwise why there are none. An item costs no more than itself. */
   written(keyId: string, id: string): readonly Buffer[] | Forgotten {
     const key = entryKey(keyId, id)
     const place = this.#answers.has(key) ? undefined : this.#items.get(key)

@@ -8,7 +8,7 @@ import { Refusal } from '../core/refusal.ts'
 export type AnswerHead = Readonly<{ status: number; contentType: string; requestId: string }>
 export type FinishedAnswer = Readonly<{ kind: 'finished'; bodyHash: string; head: AnswerHead; bytes: Uint8Array }>
 
-/** What a repetition gets: a stream to take part in, an answer with its end, or the first one's error. */
+/** What a repetition gets: a stream to take part in, an answer with its end, or the first request's error. */
 export type ShownAnswer = Omit<FinishedAnswer, 'bodyHash'>
 export type Shown = 'stream' | ShownAnswer | Refusal
 
@@ -77,17 +77,17 @@ export class RunningAnswer {
     return this.#hasEnded
   }
 
-  /** The bytes sent so far are not kept any more, and more are to come. */
+  /** The bytes sent so far are no longer kept, and more are to come. */
   get hasOutgrown(): boolean {
     return this.#hasOutgrown && !this.#hasEnded
   }
 
-  /** A repetition has joined it: its bytes are needed, though it may have ended. */
+  /** Whether a repetition has joined the answer: its bytes are needed then, though it may have ended. */
   get isWaitedFor(): boolean {
     return this.#joined > 0
   }
 
-  /** Undefined: all places are taken, or the bytes sent so far are not kept any more. */
+  /** Undefined: all places are taken, the answer has ended, or the bytes sent so far are no longer kept. */
   join(): JoinedPlace | undefined {
     if (this.#joined >= JOINED_MAX || this.#hasOutgrown || this.#hasEnded) return undefined
     this.#joined++
@@ -128,13 +128,13 @@ export class RunningAnswer {
     return this.#heartbeat()
   }
 
-  /** A stream's head is out. `heartbeat`: the stream's own, between two of its pieces. */
+  /** Called when a stream's head has been sent. `heartbeat`: gives the stream's own, between two of its pieces. */
   begin(heartbeat: () => Uint8Array | undefined): void {
     this.#heartbeat = heartbeat
     this.#show('stream')
   }
 
-  /** Copies. What does not fit is passed on to those who have all before it, and the request goes on. */
+  /** Records a copy of the bytes. Bytes that do not fit are passed to the followers that have taken all before them, and the request goes on. */
   add(bytes: Uint8Array): void {
     if (this.#record(bytes)) for (const follower of this.#followers) follower.grew()
     else {
@@ -144,8 +144,8 @@ export class RunningAnswer {
   }
 
   /**
-   * A repetition gets it from now on: these bytes, or undefined where they have no room. `whole`: all of an answer in one piece, of which nothing was added before;
-   * those who wait for it get it also where it has no room.
+   * Ends the answer, and returns the bytes that repetitions get from now on, or undefined where they have no room. `whole`: all of an answer in one piece, of which
+   * nothing was added before; requests that have joined get it also where it has no room.
    */
   finish(head: AnswerHead, whole?: Uint8Array): Uint8Array | undefined {
     if (this.#hasEnded) return undefined

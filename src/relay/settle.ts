@@ -1,4 +1,7 @@
-/** The end of every request that held money: its charge goes to the ledger exactly once. The only caller of `ledger.settle`. Rules: money.md "Settle"; architecture.md "A receipt". */
+/**
+ * The end of every request that held money: its charge goes to the ledger exactly once. This is the only caller of `ledger.settle`. Rules: money.md "Settle";
+ * architecture.md "A receipt".
+ */
 
 import type { KeyRecord } from '../core/key.ts'
 import { type Picos, picos, ZERO } from '../core/money.ts'
@@ -20,7 +23,7 @@ export type Held = Readonly<{
   isStream: boolean
   /** SHA-256 of the conversation, salted with the account. */
   sessionHash: Uint8Array
-  /** Of a request that named itself by an Idempotency-Key. */
+  /** Present when the request has an `Idempotency-Key`. */
   idempotency?: Idempotency | undefined
   bounds: Bounds
   prices: Prices
@@ -41,12 +44,12 @@ export type Ended = Readonly<{
 }>
 
 /**
- * The receipt, or the release, is kept, and so the client may see the end and what it cost. `unavailable`: the ledger could not write, so the client must not get an
- * answer that was not paid for; the ledger has put the money back, or does when it knows that no receipt was written.
+ * `costPicos`: the receipt, or the release, is durable, so the client may see the end and what it cost. `unavailable`: the ledger could not write, so the client must
+ * not get an answer that was not paid for; the ledger has put the money back, or does when it knows that no receipt was written.
  */
 export type Kept = Readonly<{ costPicos: Picos }> | 'unavailable'
 
-/** Only what was charged or is whole uses an Idempotency-Key up; anything else can be asked again. Rules: requests.md "Repeated requests". */
+/** Only a request that was charged or is complete uses an Idempotency-Key up; any other can be sent again. Rules: requests.md "Repeated requests". */
 export const usesUp = (outcome: Outcome, costPicos: Picos): boolean => outcome === 'complete' || costPicos > 0n
 
 /** Settles or voids. */
@@ -74,7 +77,7 @@ function cacheLost({ prices }: Held, charge: Charge): Picos | undefined {
   return lostPicos === ZERO ? undefined : lostPicos
 }
 
-/** Where the ledger could not keep it, its client gets no answer; a stream's 200 has gone out already. The ledger itself raises the alarm. */
+/** The log line of an end. Where the ledger could not keep the receipt, the client gets no answer; a stream's 200 has gone out already. The ledger itself raises the alarm. */
 function lineOf(
   held: Held,
   charge: Charge,

@@ -59,7 +59,7 @@ export class SharedKeyLimits {
     return this.#refusalOf(share, 0)
   }
 
-  /** On this node. */
+  /** The requests of the key that run on this node. */
   running(keyId: string): number {
     return this.#shares.get(keyId)?.running ?? 0
   }
@@ -97,7 +97,7 @@ export class SharedKeyLimits {
   async #wait(share: Share, slots: number): Promise<Refusal | undefined> {
     share.waiting++
     try {
-      // One that is under way may have been asked before this request came.
+      // A question that is under way may have been asked before this request came, so it may not be enough.
       if (share.asking !== undefined) await share.asking
       if (this.#use(share, slots)) return undefined
       const refusal = this.#refusalOf(share, slots)
@@ -110,7 +110,7 @@ export class SharedKeyLimits {
     }
   }
 
-  /** Without word of the other nodes: at most this node's part. */
+  /** Admits without word of the other nodes, up to this node's part of the limits. */
   #useAlone(share: Share, slots: number): Refusal | undefined {
     if (slots > 0 && share.running >= this.#partOfLimits().concurrentRequests) return new Refusal('rateLimited')
     const refusal = this.#alone.count(share.keyId)
@@ -123,7 +123,7 @@ export class SharedKeyLimits {
     this.#returnIdle(share)
   }
 
-  /** Where few requests may run at once, a free place returns to the nodes at once: another one may need it. */
+  /** Where few requests may run at once, a free place returns to the nodes at once: another node may need it. */
   #returnIdle(share: Share): void {
     const idle = share.places - share.running - share.waiting
     if (idle <= 2 * this.#idleMax() || share.asking !== undefined || this.#options.now() < this.#aloneUntilMs) return
@@ -152,7 +152,7 @@ export class SharedKeyLimits {
     const sentMs = now()
     const requests = Math.min(perMinute, share.waiting + needOf(share))
     const places = Math.min(atOnce, Math.max(share.running + share.waiting, this.#placesOf(share)))
-    // What is given back by this is gone from here on.
+    // The places that this question gives back are no longer used from here on.
     share.places = Math.min(share.places, places)
     const grant = await shared.take({ keyId: share.keyId, requests, places, perMinute, atOnce })
     if (grant === 'unavailable') {

@@ -66,7 +66,7 @@ export class StreamFlow implements BodySink, ClientBodyUser {
     this.#early.unshift(opening)
   }
 
-  /** The upstream's stream. */
+  /** Takes the upstream's stream. */
   answered(body: Reply['body']): void {
     this.#upstream = body
     this.#user.times.upstreamAtMs = this.#user.nowMs()
@@ -221,7 +221,7 @@ export class StreamFlow implements BodySink, ClientBodyUser {
   }
 }
 
-/** Less is left to the collector. */
+/** Smaller pieces are left to the collector. */
 const LARGE_BYTES = 16 * 1024
 
 /**

@@ -1,6 +1,6 @@
 /** How a stream's answer begins, before the stream says anything. Rules: requests.md "First event". */
 
-/** A comment: the stream has begun, though the upstream has not. */
+/** An SSE comment: the stream has begun, though the upstream has not. */
 export const OPENING = new TextEncoder().encode(': ok\n\n')
 
 export const STREAM_HEADERS = {

@@ -12,7 +12,7 @@ import type { StreamEffect } from './stream-state.ts'
 
 type Parts = Readonly<{ world: World; exchange: Exchange; held: Held; transcoder: Transcoder }>
 
-/** How far the answer has come. */
+/** Notes in the ledger how far the answer has come. */
 export function checkpointStream({ world, exchange, held, transcoder }: Parts): void {
   const { usage, isEstimated } = partialUsage(transcoder.observation, held.bounds)
   const basis = isEstimated

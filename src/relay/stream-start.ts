@@ -36,7 +36,7 @@ export async function answerStream<Echo>(admitted: Admitted<Echo>): Promise<{ re
   return { response, whenEnded }
 }
 
-/** A function of its own: a closure made inside the other would keep its variables, the request's body too, as long as the stream runs. */
+/** A function of its own: a closure made inside `answerStream` would keep its variables, the request's body too, as long as the stream runs. */
 const leaving = (stream: ClientStream) => (): void => stream.left()
 const beating = (stream: ClientStream) => (): Uint8Array | undefined => stream.heartbeat()
 

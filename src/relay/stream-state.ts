@@ -11,13 +11,13 @@ import type { Kept } from './settle.ts'
 import { type End, leaverEnd, stoppedEnd } from './stream-end.ts'
 
 export type StreamEvent =
-  /** The upstream has answered with a stream. `isFinishedAlone`: one that is read to its end also when its client has left. */
+  /** The upstream has answered with a stream. `isFinishedAlone`: the stream is read to its end also when its client has left. */
   | Readonly<{ type: 'answered'; upstream: string; isFinishedAlone: boolean }>
   /** The first bytes for the client are there. */
   | Readonly<{ type: 'spoke' }>
   /** `message_start` has come: the input is being paid for. */
   | Readonly<{ type: 'began' }>
-  /** The upstream's own end, in order or not; a bug of ours, too. */
+  /** The upstream's stream has ended, in order or not, or a bug of ours has ended it. */
   | Readonly<{ type: 'ended'; end: End }>
   /** The client's status waits no longer. */
   | Readonly<{ type: 'impatient' }>
@@ -32,15 +32,15 @@ export type StreamEvent =
 export type StreamEffect =
   /** The status that the client gets: 200, or the refusal's own. */
   | Readonly<{ do: 'answer'; status: 'begun' | 'waiting' | Refusal }>
-  /** How long the upstream is read for a client that has left: until it begins, or until its final figures. */
+  /** How long the upstream is still read after its client has left: until it begins, or until its final figures. */
   | Readonly<{ do: 'linger'; until: 'start' | 'end' }>
   /** Stops the upstream. */
   | Readonly<{ do: 'stop'; reason: StopReason }>
-  /** Its client has left, and the stream is finished all the same: the client's speed no longer counts. */
+  /** The client has left, and the stream is finished all the same: the client's speed no longer counts. */
   | Readonly<{ do: 'go on' }>
   /** The upstream's answer is whole: its connection is read to its end, so that it can be used again. */
   | Readonly<{ do: 'read on' }>
-  /** `deliveredBytes`: all that an estimate may count; undefined: all there is. */
+  /** `deliveredBytes`: the bytes that an estimate may count; undefined: all of them. */
   | Readonly<{ do: 'settle'; end: End; status: number; deliveredBytes: number | undefined }>
   /** The client's last bytes: the answer's own end, or the format's error; neither where there is nothing to say. */
   | Readonly<{ do: 'close'; last: Written | undefined; refusal: Refusal | undefined }>
@@ -123,11 +123,11 @@ export class StreamState {
     this.#left = { hadBegun: this.#hasBegun, deliveredBytes }
     const gone: Effects = [...this.#answer('waiting'), { do: 'break off' }]
     if (!this.#hasBegun) return [...gone, { do: 'linger', until: 'start' }]
-    // Behind a client that was slow lies a backlog, not the end.
+    // What follows behind a slow client is a backlog, and the end may be far away: the stream is stopped.
     return reason === 'leaver' ? [...gone, { do: 'linger', until: 'end' }] : [...gone, ...this.#decide(LEAVER, reason)]
   }
 
-  /** It had not begun when its client left, and what is to be done with it was not known. */
+  /** The client left before the answer began, when it was not known yet that the stream is finished alone. */
   #goOnAlone(): Effects {
     this.#left = undefined
     this.#isAlone = true
@@ -148,7 +148,7 @@ export class StreamState {
     this.#end = end
     const release: StreamEffect = end.outcome === 'complete' ? { do: 'read on' } : { do: 'stop', reason }
     const { refusal } = end
-    // An early failure still has a status of its own.
+    // A failure before the first bytes still gets a status of its own.
     const isRefused = refusal !== undefined && !this.#isAnswered && !this.#hasSpoken
     const answer = isRefused ? NOTHING : this.#answer('begun')
     const status = isRefused ? refusal.row.status : 200

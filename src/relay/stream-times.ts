@@ -10,11 +10,11 @@ export type TimeLimit =
   | 'deadline'
   /** The client's status can wait no longer. */
   | 'first'
-  /** The upstream says nothing: before its final figures, and behind them. */
+  /** The upstream says nothing: 'stall' before its final figures, 'told whole' after them. */
   | 'stall'
   | 'told whole'
   | 'write stall'
-  /** A client that has left was waited for long enough. */
+  /** The upstream had long enough to go on for a client that has left. */
   | 'forgotten'
   /** The rest of a whole answer does not come. */
   | 'rest'
@@ -27,16 +27,16 @@ type StallLimits = Pick<Limits, 'stallTimeoutMs' | 'writeStallMs'>
 
 /** Milliseconds of the monotonic clock. */
 export class StreamTimes {
-  /** While the client was slow the upstream was paused: the time then runs from when the client took bytes again. */
+  /** When the upstream's last piece came; after a pause for a slow client, when that client took bytes again. */
   upstreamAtMs: number
   clientAtMs: number
   checkpointedAtMs: number
   readonly totalDueMs: number
-  /** Until the client's status is known. */
+  /** Counts until the client's status is known. */
   firstDueMs: number
-  /** From when the client has left. */
+  /** Set when the client has left. */
   leftDueMs: number | undefined
-  /** From when the answer is whole. */
+  /** Set when the answer is whole. */
   restDueMs: number | undefined
   isOpen = false
   isClientFull = false
@@ -49,8 +49,8 @@ export class StreamTimes {
   }
 
   /**
-   * Whether the client's status has waited long enough. Once it has to wait for one more tick: after a pause of the loop the wait for a slot, which is shorter,
-   * ends in the same turn, and its refusal is a status only if it comes first.
+   * Whether the client's status has waited long enough. The first time that it has, it waits for one more tick: after a pause of the loop the wait for a slot, which is
+   * shorter, ends in the same turn, and its refusal is a status only if it comes first.
    */
   isFirstOver(nowMs: number): boolean {
     if (this.#hasWaitedTwice) return true

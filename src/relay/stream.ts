@@ -72,7 +72,7 @@ export class ClientStream implements LiveStream, StreamFlowUser, Timed {
     this.times.firstDueMs += this.#parts.timings.errorTextWaitMs
   }
 
-  /** The upstream's stream, or why there is none. */
+  /** Takes the upstream's stream, or why there is none. */
   answered(reply: Reply | Fault): void {
     if (reply.kind === 'fault') this.#on({ type: 'ended', end: faultEnd(reply) })
     else if (this.#state.isDecided) reply.body.cancel()
@@ -95,7 +95,7 @@ export class ClientStream implements LiveStream, StreamFlowUser, Timed {
     return this.whenEnded
   }
 
-  /** For those who take part in the stream; undefined where its end is written already. */
+  /** The heartbeat for repetitions that take part in the stream; undefined where its end is written already. */
   heartbeat(): Uint8Array | undefined {
     return this.#state.isDecided ? undefined : this.#parts.transcoder.heartbeat()
   }
@@ -239,7 +239,7 @@ export class ClientStream implements LiveStream, StreamFlowUser, Timed {
     }
   }
 
-  /** At `message_start`, then every few seconds. */
+  /** Called at `message_start`, then every few seconds. */
   #checkpoint(nowMs: number): void {
     this.times.checkpointedAtMs = nowMs
     checkpointStream(this.#parts)

@@ -8,7 +8,7 @@ import { FIRST_EVENT_WAIT_MS, HEARTBEAT_IDLE_MS } from '../core/limits.ts'
 export type Timings = Readonly<{
   firstEventWaitMs: number
   heartbeatIdleMs: number
-  /** How much longer, once the head of an upstream's error has come: for what its body says. */
+  /** How much longer the status waits once the head of an upstream's error has come, for what its body says. */
   errorTextWaitMs: number
   /** Silence after the stop reason and the final figures: then the answer is complete without its terminal event. */
   terminalWaitMs: number
