@@ -114,7 +114,7 @@ async function creditAccount(
   return isStop(done) ? done : sayCredited(context, account.id, operation.creditId, operation.amountPicos, done.earlier)
 }
 
-/** The account as it is then, and by which credit; `already`: by an earlier one, and nothing was done now. */
+/** Shows the account after the credit, with the credit's id; `already`: an earlier credit has the same reference, and nothing was done now. */
 function sayCredited(
   context: CommandContext,
   accountId: string,
@@ -148,7 +148,7 @@ async function showAccount(context: CommandContext, name: string): Promise<ExitC
   return EXIT.ok
 }
 
-/** Finds the account, does what `operationOn` says, and shows the account as it is then. */
+/** Finds the account, performs the operation that `operationOn` makes, and shows the account as it is afterwards. */
 async function changeAccount(
   context: CommandContext,
   name: string,
@@ -186,7 +186,7 @@ const accountFacts = (account: AccountReport): readonly (readonly [string, strin
   ['created', timeText(account.createdAt)],
 ]
 
-/** `isPart`: of all accounts, by a filter or a cursor. */
+/** `isPart`: a filter or a cursor leaves out some accounts. */
 const accountTable = (accounts: readonly AccountReport[], isPart: boolean): string =>
   tableText(
     ['ID', 'NAME', 'BALANCE', 'CREDITED', 'SPENT', 'HELD', 'KEYS', 'STATE'],

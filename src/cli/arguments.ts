@@ -29,7 +29,7 @@ export function readCorrection(text: string): Picos {
 
 export const REF_WITHOUT_BALANCE = 'a reference is that of a payment: give --balance with --ref'
 
-/** A payment's reference, as it is but for spaces around it. */
+/** A payment's reference, unchanged except that spaces around it are removed. */
 export const readRef = (text: string): string => readLine(text, 'a reference')
 export const readReason = (text: string): string => readLine(text, 'a reason')
 
@@ -47,7 +47,7 @@ function readUsd(text: string): Picos {
   return amount
 }
 
-/** A word and not `null`, which commander would turn into an empty text. */
+/** "No limit" is a word and not `null`, which commander would turn into an empty text. */
 export type Limit = Picos | 'none'
 export const readLimit = (text: string): Limit => (text === 'none' ? 'none' : readBudget(text))
 export const limitPicosOf = (limit: Limit | undefined): Picos | null => (limit === undefined || limit === 'none' ? null : limit)
@@ -63,7 +63,7 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
 
 /** A day (`2026-11-30`, UTC) or a time (`2026-11-30T12:00:00Z`), in Unix milliseconds: where a range begins. */
 export const readFrom = (text: string): number => orWrong(edgeOf(text, 'start'), DAY_OR_TIME)
-/** The same for the exclusive end of a range: a day counts whole. */
+/** A day or a time as the exclusive end of a range: a day counts whole. */
 export const readTo = (text: string): number => orWrong(edgeOf(text, 'end'), DAY_OR_TIME)
 /** A day of UTC, in days since 1970. */
 export const readDay = (text: string): number => orWrong(dayOf(text), 'Expected a day, such as 2026-11-30.')
@@ -75,7 +75,7 @@ function orWrong(value: number | undefined, expected: string): number {
   return value
 }
 
-/** A name must be no id, so that an argument which is an id or a name means one thing. */
+/** Refuses a name that looks like an id, so that an argument which takes an id or a name means one thing. */
 export function readName(text: string): string {
   const problem = problemOfName(text)
   if (problem !== undefined) throw new InvalidArgumentError(problem)

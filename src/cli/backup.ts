@@ -18,7 +18,7 @@ export function addBackup(program: Command, run: Run): void {
   backup.action((file: string) => run(backup, (context) => backUp(context, resolve(context.environment.folder, file))))
 }
 
-/** The people first: whatever account they name is in a ledger that is copied later, and a copy of a ledger that is there has its people. */
+/** Copies the people before the ledger: every account that they name is then in the later copy, and no copy of a ledger is without its people. */
 function backUp(context: CommandContext, file: string): ExitCode | Stop {
   const peopleFile = peopleCopyOf(file)
   const taken = [file, peopleFile].find(existsSync)

@@ -7,9 +7,9 @@ import { heardIn } from './steps.ts'
 type Begun = Readonly<{
   command: readonly string[]
   env: Readonly<Record<string, string | undefined>>
-  /** How long it may say nothing before it listens. */
+  /** How long the process may say nothing before it listens. */
   silentMs: number
-  /** Called when it said nothing for too long after `step`; it is killed then. */
+  /** Called when the process said nothing for too long after `step`; it is then killed. */
   onSilent: (step: string) => void
 }>
 
@@ -33,22 +33,22 @@ export class BegunProcess {
     return this.#child.pid
   }
 
-  /** Resolves with its address; undefined: it ended before. */
+  /** Resolves with the address at which the process listens; undefined: it ended before it listened. */
   get listening(): Promise<string | undefined> {
     return this.#listening.promise
   }
 
-  /** Killed because it said nothing. */
+  /** Whether the process was killed because it said nothing. */
   get wasSilent(): boolean {
     return this.#wasSilent
   }
 
-  /** Its exit code; one that was ended before it had begun did what it was told. */
+  /** The exit code of the process; it is 0 where the parent ended the process before it listened. */
   get ended(): Promise<number> {
     return this.#child.exited.then((code) => (this.#child.signalCode !== null && !this.#hasBegun ? EXIT.ok : code))
   }
 
-  /** While it begins it reads nothing, and no handler of its own stands before a signal; what is to be read anew it reads then. */
+  /** A process that still begins reads no commands and has no handler for signals, so SIGTERM ends it. It obeys a reload once it has begun. */
   tell(order: ProcessCommand): void {
     if (!this.#hasBegun && order !== 'reload') {
       this.#child.kill('SIGTERM')
@@ -58,7 +58,7 @@ export class BegunProcess {
       this.#child.stdin.write(`${order}\n`)
       Promise.resolve(this.#child.stdin.flush()).catch(() => undefined)
     } catch {
-      // It has just ended.
+      // The process has just ended.
     }
   }
 

@@ -1,4 +1,4 @@
-/** `tollgate codes …`: makes batches of prepaid codes, shows what came of them, takes them back, redeems one. A code is printed once. Rules: pages.md "Codes". */
+/** `tollgate codes …`: makes batches of prepaid codes, shows which are redeemed, takes batches back, redeems a code. A code is printed once. Rules: pages.md "Codes". */
 
 import type { Command } from 'commander'
 import { CODE_EXPIRY_DAYS_MAX, CODES_MAX } from '../core/limits.ts'

@@ -1,4 +1,4 @@
-/** The frame of every command: reads the configuration, prints one document or text, turns a stop into a sentence and a code. */
+/** The frame of every command reads the configuration, prints one document or text, and turns a stop into a sentence and an exit code. */
 
 import type { Command } from 'commander'
 import type { Config } from '../config/config.ts'
@@ -9,7 +9,7 @@ import { type CliEnvironment, clockProblem, type ExitCode, isStop, type Stop, wr
 export type CommandContext = Readonly<{
   environment: CliEnvironment
   config: Config
-  /** Prints the document with `--json`, else the text, which is made only then: a long table takes seconds. */
+  /** Prints the document with `--json`, else the text, which is made only without `--json`, since a long table takes seconds. */
   say: (document: unknown, text: () => string) => void
 }>
 

@@ -2,7 +2,7 @@
 
 import type { ReportProblem } from '../ledger/reading/account-lists.ts'
 
-/** `warning`: works, but should be looked at. Only `problem` makes the exit code 1. */
+/** `warning`: the thing works, but should be looked at. Only `problem` makes the exit code 1. */
 export type Finding = Readonly<{ check: string; status: 'ok' | 'warning' | 'problem'; detail: string }>
 
 /** A ledger that the next start would make or migrate is no problem. */
@@ -12,7 +12,7 @@ export const unopenedFinding = ({ problem, message }: ReportProblem): Finding =>
   detail: message,
 })
 
-/** `place`: which ledger; `differences`: rows that `verify` found. */
+/** `place`: where the ledger is; `differences`: how many rows `verify` found to differ. */
 export const ledgerFinding = (place: string, differences: number): Finding =>
   differences === 0
     ? { check: 'ledger', status: 'ok', detail: `${place} is readable and in order` }

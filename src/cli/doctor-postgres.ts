@@ -14,7 +14,7 @@ import type { CliEnvironment } from './environment.ts'
 import { STATEMENT_MS } from './read-report.ts'
 import { unknownPlans } from './unknown-plans.ts'
 
-/** Times of receipts are those of the nodes' clocks. */
+/** How far the server's clock may be from ours: receipts have the times of the nodes' clocks. */
 const CLOCK_WARNING_MS = 1_000
 
 export function postgresFindings(config: Config, place: PostgresPlace, { startSyncDriver, now }: CliEnvironment): readonly Finding[] {
@@ -59,7 +59,7 @@ export function serverFinding({ version, settings }: Pick<ServerFacts, 'version'
       }
 }
 
-/** `at`: by our clock, when the server was asked. */
+/** `at`: the time by our clock at which the server was asked. */
 function clock({ now }: ServerFacts, at: number, tookMs: number): Finding {
   const apartMs = Math.round(Math.abs(now - at))
   const detail = `${apartMs} ms apart from this machine's clock, within ${Math.ceil(tookMs)} ms`

@@ -1,6 +1,6 @@
 /**
- * `tollgate doctor` on upstreams, called as the gateway calls them: each counts the tokens of one word with each model that it serves, which is free, and
- * with `--calls` answers with one token, which is not. Rules: operator.md "Commands".
+ * `tollgate doctor` on upstreams, called as the gateway calls them: each counts the tokens of one word with each model that it serves, which costs nothing,
+ * and with `--calls` answers with one token, which costs money. Rules: operator.md "Commands".
  */
 
 import type { Config, UpstreamConfig } from '../config/config.ts'
@@ -25,10 +25,10 @@ const ANSWER_TIMEOUT_MS = 60_000
 const ERROR_CHARS_MAX = 200
 
 type Served = Readonly<{ model: Model; id: string }>
-/** `opened`: its door. */
+/** `opened`: the door of the upstream. */
 type Called = UpstreamConfig & Readonly<{ opened: Door }>
 
-/** `mayGenerate`: calls that cost money, too; `say` is told before the first of them what they cost at most. */
+/** `mayGenerate`: also makes calls that cost money; before the first of them `say` gets the most that they can cost. */
 export async function upstreamFindings(config: Config, mayGenerate: boolean, say: (text: string) => void): Promise<readonly Finding[]> {
   const served = config.upstreams.map((upstream) => ({ upstream, models: servedBy(upstream, config) }))
   if (mayGenerate) say(costText(served.flatMap(({ models }) => models)))
@@ -62,7 +62,7 @@ const priceOf = (model: Model, body: string): Picos =>
 
 /** One model after another: an upstream that does not answer is reported once. */
 async function findingsOf(configured: UpstreamConfig, models: readonly Served[], mayGenerate: boolean): Promise<readonly Finding[]> {
-  // One door for all of its calls, since it may fetch a token first.
+  // All calls of the upstream use one door, since a door may fetch a token first.
   const upstream = { ...configured, opened: doorOfUpstream(configured) }
   const check = `upstream ${upstream.name}`
   if (models.length === 0) return [{ check, status: 'warning', detail: 'serves no model' }]
@@ -77,7 +77,7 @@ async function findingsOf(configured: UpstreamConfig, models: readonly Served[],
   return findings
 }
 
-/** A text: what is wrong whatever the model. Undefined: nothing is. */
+/** A text: what is wrong with every model. An object: what is wrong with this model. Undefined: nothing is wrong. */
 type Learnt = string | Readonly<{ status: Finding['status']; detail: string }> | undefined
 
 async function countsWith(upstream: Called, served: Served): Promise<Learnt> {
@@ -152,7 +152,7 @@ const answerBody = (model: string, cap = 'max_tokens'): string =>
 
 type UpstreamReply = Readonly<{ status: number; json: unknown; error: string }>
 
-/** The reply, or a text why there is none. The words are the upstream's, without our key. */
+/** The reply, or a text that says why there is none. A reply's error is in the upstream's words, without our key. */
 async function post(
   upstream: Called,
   { model, id }: Served,
@@ -200,7 +200,7 @@ function causeOf(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
-/** Removed before the text is cut, which could leave half a key. The upstream's own headers may hold a password, too. */
+/** Secrets are removed before the text is cut, since a cut could leave half a key. The configured headers may hold a password, too. */
 const withoutSecrets = (text: string, { apiKey = '', headers, secretHeaders }: UpstreamConfig): string =>
   [apiKey, ...Object.values(headers), ...Object.values(secretHeaders)].reduce(
     (left, secret) => (secret === '' ? left : left.replaceAll(secret, '***')),
@@ -215,7 +215,7 @@ function refused(answer: UpstreamReply, id: string): Learnt {
   return problem(id, `answers ${status}${error}`)
 }
 
-/** A vendor's 404 names the model that is not there; that of a path that is not there does not. */
+/** A vendor's 404 for an unknown model names the model; its 404 for an unknown path does not. */
 const isAboutModel = ({ error }: UpstreamReply, id: string): boolean => error.includes(id) || /\bmodel\b/i.test(error)
 
 const problem = (id: string, detail: string): Learnt => ({ status: 'problem', detail: `${id}: ${detail}` })

@@ -27,7 +27,7 @@ const BUN_VERSION_MIN = '>=1.4.5'
 const MIB = 1024 * 1024
 const DISK_WARNING_BYTES = 1024 * MIB
 const DISK_PROBLEM_BYTES = 64 * MIB
-/** Two thousand streams take this many: a client's and an upstream's connection each. */
+/** Two thousand streams take this many descriptors, since each has a client's and an upstream's connection. */
 const DESCRIPTORS_MIN = 4_096
 const OTHERS = 0o077
 const WRITABLE_BY_OTHERS = 0o022
@@ -97,13 +97,13 @@ async function ledgerFindings(config: Config, environment: CliEnvironment): Prom
   return [...(await gateway(config)), ...ledger(config, environment.now()), ...people(config)]
 }
 
-/** Weak settings work, and follow the settings that are set up. */
+/** How pages, mail, payments and alerts are set up, and then a warning for each weak setting, which works all the same. */
 const setUp = (config: Config): readonly Finding[] => [
   ...Object.entries(setUpOf(config)).map(([check, detail]) => ({ check, status: 'ok', detail }) as const),
   ...weaknessesOf(config).map((setting) => ({ check: 'weak', status: 'warning', detail: textOfProblem(setting) }) as const),
 ]
 
-/** Whether one runs, and how many connections it could have: the running one, or one that were started from here. */
+/** Whether a gateway runs, and how many connections it can have; where none runs, how many one could have that is started from here. */
 async function gateway(config: Config): Promise<readonly Finding[]> {
   const { path } = config.ledger
   const isRunning = await isGatewayRunning(path)
@@ -191,7 +191,7 @@ function disk(config: Config): Finding {
   return { check: 'disk', status: freeBytes < DISK_WARNING_BYTES ? 'warning' : 'ok', detail }
 }
 
-/** The folder itself, or the one that it would be made in. */
+/** The folder itself, or the nearest folder above it that exists. */
 const nearestFolder = (folder: string): string =>
   existsSync(folder) || dirname(folder) === folder ? folder : nearestFolder(dirname(folder))
 

@@ -27,7 +27,7 @@ export class Output {
   }
 }
 
-/** Ends at once where nothing is left; otherwise after `lingerMs`, and then as soon as all output is read. */
+/** The process ends at once where nothing keeps it; otherwise it ends when `lingerMs` are over and all output is read. */
 export function endWith(exitCode: number, outputs: readonly Pick<Output, 'isRead'>[], lingerMs = LINGER_MS): void {
   process.exitCode = exitCode
   const look = (): void => {

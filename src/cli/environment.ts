@@ -5,15 +5,15 @@ import type { Environment } from '../config/secret.ts'
 export type CliEnvironment = Readonly<{
   /** Starts the ledger's thread; its URL is made in the main file, where a compiled binary finds it. */
   startThread: () => Worker
-  /** Starts the thread that holds a socket to Postgres, likewise. */
+  /** Starts the thread that holds a socket to Postgres; its URL is made there, too. */
   startSyncDriver: () => Worker
-  /** Starts a thread for heavy bodies, likewise. */
+  /** Starts a thread for heavy bodies; its URL is made there, too. */
   startBodyThread: () => Worker
-  /** Starts the thread of kept answers, likewise. */
+  /** Starts the thread of kept answers; its URL is made there, too. */
   startAnswersThread: () => Worker
   env: Environment
   stdout: (text: string) => void
-  /** Writes to the same place without escaping: for signed lines. */
+  /** Writes to standard output without escaping, for lines that are signed. */
   verbatim: (text: string) => void
   stderr: (text: string) => void
   /** The working folder. */
@@ -34,11 +34,11 @@ export const isStop = (value: unknown): value is Stop => typeof value === 'objec
 export const wrongUse = (stop: string): Stop => ({ stop, exitCode: EXIT.usage })
 export const noLedger = (stop: string): Stop => ({ stop, exitCode: EXIT.ledger })
 
-/** Ids begin with the time, and none can be made of one before 1970; nor could what is written then be told from nothing. `now`: Unix milliseconds. */
+/** Refuses a clock before 1970: ids begin with the time, and such a time could not be told from none. `now`: Unix milliseconds. */
 export const clockProblem = (now: number): Stop | undefined =>
   now >= 0 ? undefined : { stop: `the clock says ${new Date(now).toISOString()}, before 1970: set it first`, exitCode: EXIT.finding }
 
-/** Whatever is made meanwhile is its owner's only. */
+/** Files that `make` creates are open to their owner only. */
 export function asOwnersOnly<T>(make: () => T): T {
   const umask = process.umask(0o077)
   try {

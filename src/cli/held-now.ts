@@ -1,5 +1,5 @@
 /**
- * What is reserved now, also for less than a second: the memory of the gateways that run here, and on Postgres the checkpoints of other nodes. Rules:
+ * Reads what is reserved now, even since less than a second: from the memory of the gateways that run here, and on Postgres from the checkpoints of other nodes. Rules:
  * operator.md "Socket"; money.md "Holds".
  */
 
@@ -12,7 +12,7 @@ import type { CommandContext } from './command-context.ts'
 import { isStop, type Stop } from './environment.ts'
 import { readReport } from './read-report.ts'
 
-/** A page, oldest first. */
+/** A page of holds, oldest first. */
 export async function holdsNow(context: CommandContext, query: HoldsQuery): Promise<HeldThere | Stop> {
   const { ledger } = context.config
   const there = await holdsThroughSockets(ledger, query)
@@ -25,7 +25,7 @@ const PAGE = 5_000
 
 type Reported = Readonly<{ id: string; heldPicos: Picos }>
 
-/** Adds holds that a gateway reports; the rows only have those older than a second. */
+/** Replaces the held amount by the one that gateways report; the ledger's rows only have holds older than a second. */
 export async function withHeldNow<T extends Reported>(context: CommandContext, what: 'keyId' | 'accountId', reported: T): Promise<T> {
   const held: Hold[] = []
   for (;;) {

@@ -45,7 +45,7 @@ export const keyFacts = (key: KeyReport, now: number): readonly (readonly [strin
   ['created', timeText(key.createdAt)],
 ]
 
-/** `isPart`: of all keys, by a filter or a cursor. */
+/** `isPart`: a filter or a cursor leaves out some keys. */
 export const keyTable = (keys: readonly KeyReport[], now: number, isPart: boolean): string =>
   tableText(
     ['ID', 'NAME', 'KEY', 'ACCOUNT', 'PLAN', 'BALANCE', 'SPENT', 'LIMIT', 'EXPIRES', 'STATE'],

@@ -166,7 +166,7 @@ async function showKey(context: CommandContext, name: string): Promise<ExitCode 
   return EXIT.ok
 }
 
-/** Finds the key, does what `operationOn` says, and shows the key as it is then. */
+/** Finds the key, performs the operation that `operationOn` makes, and shows the key as it is afterwards. */
 async function changeKey(
   context: CommandContext,
   name: string,
@@ -200,7 +200,7 @@ async function rotateKey(
   return isStop(done) ? done : saySecret(context, key.id, secret, operation.oldValidUntil)
 }
 
-/** The key is in the ledger by now: whatever goes wrong, its secret must be seen. */
+/** Prints the secret even where the key cannot be shown, since the key is in the ledger by now. */
 function saySecret(context: CommandContext, keyId: string, secret: string, oldValidUntil?: number): ExitCode | Stop {
   const key = keyNamed(context, keyId)
   if (isStop(key)) {

@@ -30,7 +30,7 @@ async function listNodes(context: CommandContext): Promise<ExitCode | Stop> {
   return EXIT.ok
 }
 
-/** A ledger in a file has one writer, which has no name. */
+/** Shows the one writer of a ledger in a file; it has no name. */
 async function sayTheOne({ say }: CommandContext, path: string): Promise<ExitCode> {
   const isRunning = await isGatewayRunning(path)
   const state = isRunning ? 'running' : 'free'

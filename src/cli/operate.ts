@@ -14,14 +14,14 @@ import { readReason } from './arguments.ts'
 import type { CommandContext } from './command-context.ts'
 import { noLedger, type Stop, wrongUse } from './environment.ts'
 
-/** A gateway that has just taken the lock makes its socket a moment later, and another command holds the lock only for a moment. */
+/** The waits before further tries: a gateway makes its socket a moment after it took the lock, and another command holds the lock only for a moment. */
 const RETRY_AFTER_MS = [50, 200, 500, 1_000]
 
 /** Options that every act takes. */
 export type Why = { reason?: string }
 export const withReason = (command: Command): Command => command.option('--reason <TEXT>', 'why, for the audit log', readReason)
 
-/** `earlier`: the same was done before under the same reference, and nothing now. `redeemedPicos`: what a code was worth. */
+/** `earlier`: an earlier act under the same reference, because of which nothing was done now. `redeemedPicos`: the worth of a redeemed code. */
 export type Done = Readonly<{ earlier?: Earlier; redeemedPicos?: Picos }>
 
 /** Resolves when the write is durable. `create`: makes a missing ledger. */
@@ -42,7 +42,7 @@ export async function operate(
   return noLedger('another process holds the ledger, and it does not answer at its operator socket')
 }
 
-/** Writes to Postgres as a node of its own: every running gateway hears of it. */
+/** Writes through the gateway's socket. A ledger on Postgres needs none: the command writes as a node of its own, and every running gateway hears of it. */
 const throughGateway = async ({ config: { ledger } }: CommandContext, operation: Operation, act: Act) =>
   ledger.kind === 'postgres' ? 'absent' : await operateThroughSocket(ledger.path, operation, act)
 

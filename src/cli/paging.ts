@@ -12,7 +12,7 @@ const LIMIT_MAX = 1_000
 export type PagingOptions = { limit: number; cursor?: string }
 export type RangeOptions = { from?: number; to?: number }
 
-/** `cursors`: the form of this list's own. */
+/** `cursors`: the form that the cursors of this list have. */
 export const withPaging = (command: Command, cursors: RegExp): Command =>
   withJson(command)
     .option('--limit <N>', `rows a page, 1 to ${LIMIT_MAX}`, wholeNumber(1, LIMIT_MAX), LIMIT_DEFAULT)

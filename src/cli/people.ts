@@ -1,5 +1,5 @@
 /**
- * `tollgate people`: who may come into the cabinet and the console. It opens the people's store itself, beside a running gateway, which sees a change with the
+ * `tollgate people`: who may come into the cabinet and the console. The command opens the people's store itself, beside a running gateway, which sees a change with the
  * next request. Rules: pages.md "People", "Links"; operator.md "Audit".
  */
 
@@ -137,7 +137,7 @@ const note = (context: CommandContext, access: Access, { reason }: Why) =>
     { ...(reason === undefined ? {} : { reason }), create: false },
   )
 
-/** Where links begin. A port that is picked at the start is not known here. */
+/** The address with which links begin. A port that the gateway picks at its start is not known to this command. */
 function baseOf({ config }: CommandContext, listener: Listener): string | Stop {
   const { publicUrl, host, port } = listener === 'cabinet' ? { ...config.server, ...config.cabinet } : config.operator
   if (publicUrl === undefined && port === 0)

@@ -1,4 +1,4 @@
-/** The calls of a probe, made as the gateway makes them: one tiny request, and what came of it. Rules: operator.md "Commands". */
+/** The calls of a probe, made as the gateway makes them: one tiny request, and its result. Rules: operator.md "Commands". */
 
 import type { Model } from '../core/catalog.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
@@ -13,7 +13,7 @@ import { isFault, type Reply, type Upstream } from '../upstream/upstream.ts'
 const TIMEOUT_MS = 60_000
 const ANSWER_BYTES_MAX = 1024 * 1024
 
-/** A request of a probe: what is asked, and what it asks for beside that. */
+/** A request of a probe: its path and body, and the version and betas that it names, if any. */
 export type ProbeCall = Readonly<{
   path: '/v1/messages' | '/v1/messages/count_tokens'
   body: JsonObject
@@ -21,13 +21,13 @@ export type ProbeCall = Readonly<{
   betas?: string
 }>
 
-/** `events`: of a stream; `message`: the answer in one piece; `cause`: why there is neither. */
+/** `events`: the events of a stream; `message`: the answer in one piece; `cause`: why there is neither. */
 export type Probed =
   | Readonly<{ kind: 'events'; events: readonly JsonObject[] }>
   | Readonly<{ kind: 'message'; message: JsonObject }>
   | Readonly<{ kind: 'failed'; status: number | undefined; cause: string }>
 
-/** What a request of the probe is as bytes; its hold is priced by them. */
+/** The body of a request as it is sent; the hold is priced by its bytes. */
 export const bodyOf = ({ body }: ProbeCall, modelId: string): string => JSON.stringify({ model: modelId, ...body })
 
 /** Never rejects. */

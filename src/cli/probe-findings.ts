@@ -1,4 +1,4 @@
-/** What a probe asks an upstream, what each answer says of it, and which settings follow. Rules: operator.md "Commands"; native.md "Other servers". */
+/** What a probe asks an upstream, what each answer says of the upstream, and which settings follow. Rules: operator.md "Commands"; native.md "Other servers". */
 
 import { isObject, type JsonObject } from '../core/json.ts'
 import { isSameModel } from '../core/native/model-echo.ts'
@@ -19,7 +19,7 @@ const OUTPUT_MAX = 16
 const TOOL_OUTPUT_MAX = 64
 const ANSWER = { max_tokens: OUTPUT_MAX, messages }
 const TOOLS = [{ name: 'look', description: 'Looks at a thing.', input_schema: { type: 'object', properties: { at: { type: 'string' } } } }]
-/** Known to the vendor for long. */
+/** A beta that the vendor has had for long. */
 const BETA = 'interleaved-thinking-2025-05-14'
 const NEW_VERSION = '2026-10-21'
 
@@ -27,7 +27,7 @@ const fine = (found: string): readonly Omit<ProbeFinding, 'check'>[] => [{ found
 const needs = (found: string, setting: string): readonly Omit<ProbeFinding, 'check'>[] => [{ found, setting }]
 const failed = (probed: Probed): string => (probed.kind === 'failed' ? probed.cause : 'an answer of another kind than was asked for')
 
-/** What it says of a moment, not of the server. */
+/** Whether a failure belongs to the moment and says nothing of the server. */
 const isPassing = (probed: Probed): boolean =>
   probed.kind === 'failed' && (probed.status === undefined || probed.status === 429 || probed.status >= 500)
 
@@ -36,7 +36,7 @@ function takes(probed: Probed, what: string, setting: string): readonly Omit<Pro
   return isPassing(probed) ? fine(failed(probed)) : needs(`refuses ${what}: ${probed.cause}`, setting)
 }
 
-/** Where the first finds no answer, nothing else is asked. */
+/** The checks in their order. Where the first one gets no answer, the others are not made. */
 export const CHECKS: readonly Check[] = [
   {
     check: 'whole answer',

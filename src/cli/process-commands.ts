@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 export type ProcessCommand = 'drain' | 'hurry' | 'reload'
 export type CommandEffects = Readonly<Record<ProcessCommand, () => void>>
 
-/** Gives what ends the reading, which would keep the process. */
+/** Returns a function that ends the reading, which would otherwise keep the process alive. */
 export function obeyParent(obey: CommandEffects): () => void {
   const lines = createInterface({ input: process.stdin })
   const isCommand = (word: string): word is ProcessCommand => Object.hasOwn(obey, word)

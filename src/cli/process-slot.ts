@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts'
 /** `index` counts from 1; 0 is the ledger process, which only a ledger in a file has. */
 export type ProcessSlot = Readonly<{ index: number; count: number }>
 
-/** As many as the machine has cores, less one for the ledger process and all else. */
+/** Stands for as many processes as the machine has cores, less one core for the ledger process and all else. */
 const AUTO = 'auto'
 const COUNT_MAX = 256
 
@@ -33,7 +33,7 @@ export const readPids = (text: string): readonly number[] =>
     .filter((pid) => /^\d+$/.test(pid))
     .map(Number)
 
-/** A node, or a relay, of its own, with an operator's port of its own: the configured one is the first's, the others follow it, and the ledger process is last. */
+/** The configuration of one process, a node or a relay with its own operator's port: process 1 has the configured port, the others the next ones, the ledger process the last. */
 export function configOfSlot(config: Config, { index, count }: ProcessSlot): Config {
   const { ledger, operator } = config
   const port = operator.port === 0 ? 0 : operator.port + (index === 0 ? count : index - 1)
@@ -45,7 +45,7 @@ export function configOfSlot(config: Config, { index, count }: ProcessSlot): Con
   }
 }
 
-/** Why so many cannot run on this configuration; undefined: they can. */
+/** Why so many processes cannot run on this configuration; undefined: they can. */
 export function slotsProblem({ ledger, operator }: Config, count: number, platform: string = process.platform): string | undefined {
   if (count === 1) return undefined
   if (ledger.kind === 'sqlite' && platform !== 'linux')

@@ -10,24 +10,24 @@ import type { ProcessCommand } from './process-commands.ts'
 
 export type ProcessesOptions = Readonly<{
   count: number
-  /** Number 0 has the file of which the others are relays: it begins before them and ends after them. */
+  /** Whether there is a process number 0, which has the ledger's file. The others are its relays: it begins before them and ends after them. */
   leads?: boolean
-  /** 0: the first picks one, which the others share; undefined: the configured one. */
+  /** 0: the first process picks a port, which the others share; undefined: the configured port. */
   port: number | undefined
-  /** The words that begin the process of this number. `relays`: of number 0, the process ids of relays that live. */
+  /** The command line that starts the process of this number. `relays`: for number 0, the process ids of the relays that live. */
   command: (index: number, port: number | undefined, relays: readonly number[]) => readonly string[]
   env: Readonly<Record<string, string | undefined>>
-  /** Told once, when all listen. */
+  /** Called once, when all processes listen. */
   onListening: (url: string) => void
   log: Pick<Log, 'notice'>
   delays?: Delays
-  /** How long one may say nothing while it begins. */
+  /** How long a process may say nothing while it begins. */
   silentMs?: number
-  /** How long all may take to end. */
+  /** How long all processes may take to end. */
   endMs: () => number
 }>
 
-/** Milliseconds: before the first new beginning, at most, and how long a process has to live that its death is the first again. */
+/** The wait after a first death, the longest wait, and how long a process must live for its death to count as the first again. */
 type Delays = Readonly<{ firstMs: number; maxMs: number; steadyMs: number }>
 const LEADER = 0
 const SILENT_MS = 30_000
@@ -48,14 +48,14 @@ export class Processes {
     this.#port = options.port
   }
 
-  /** Resolves with the exit code when all have ended: because they were told to, or because one of them could not begin. */
+  /** Resolves with the exit code when all processes have ended: because they were told to, or because one of them could not begin. */
   async run(): Promise<number> {
     if (this.#options.leads !== true) return await this.#runAll()
     const leader = await this.#beginOnce(LEADER)
     if (leader.url === undefined) this.stop()
     const code = this.#keep(LEADER, leader.child)
     const codes = [leader.url === undefined || this.#isEnding ? EXIT.ok : await this.#runAll()]
-    // Its relays are gone: what they acknowledged is with it.
+    // All relays have ended, so the leader has every write that they acknowledged.
     this.#running.get(LEADER)?.tell('drain')
     codes.push(await code)
     clearTimeout(this.#end)
@@ -75,7 +75,7 @@ export class Processes {
     return Math.max(...codes)
   }
 
-  /** The first time they drain; after that they do not wait for running streams. */
+  /** The first call makes the processes drain; after a further call they do not wait for running streams. */
   stop(): void {
     const order = this.#isEnding ? 'hurry' : 'drain'
     if (!this.#isEnding) this.#end = setTimeout(() => this.#kill(), Math.min(TIMER_MS_MAX, this.#options.endMs()))
@@ -88,12 +88,12 @@ export class Processes {
     this.#tell('reload')
   }
 
-  /** The leader hears of an end when the others have ended. */
+  /** Tells every process. A leader is told to end only when no other process runs. */
   #tell(order: ProcessCommand): void {
     for (const [index, child] of this.#running) if (index !== LEADER || order === 'reload' || this.#isAlone) child.tell(order)
   }
 
-  /** There is nothing but the leader, or what comes to be. */
+  /** Whether exactly one process runs: the others have ended, or have not begun. */
   get #isAlone(): boolean {
     return this.#running.size === 1
   }
@@ -105,7 +105,7 @@ export class Processes {
     }
   }
 
-  /** Resolves when it listens or ends by itself; a hanging start is no mistake of the configuration. */
+  /** Resolves when the process listens or ends by itself. A start that hangs is tried again, since it is no mistake of the configuration. */
   async #beginOnce(index: number): Promise<Readonly<{ child: BegunProcess; url: string | undefined }>> {
     for (;;) {
       const child = this.#begin(index)
@@ -115,7 +115,7 @@ export class Processes {
     }
   }
 
-  /** Relays that drain need their leader. */
+  /** Whether a process that ended stays ended. A leader is begun again while relays drain, since they need it. */
   #isOver(index: number): boolean {
     return this.#isEnding && (index !== LEADER || this.#relays.length === 0)
   }
@@ -137,7 +137,7 @@ export class Processes {
     return child
   }
 
-  /** Starts it again, unless the parent is stopping. */
+  /** Starts the process again whenever it ends, until the parent stops. */
   async #keep(index: number, first: BegunProcess): Promise<number> {
     const { log, delays = DELAYS } = this.#options
     let deaths = 0

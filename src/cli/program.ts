@@ -28,10 +28,10 @@ export async function runCli(argv: readonly string[], { stdout, stderr, ...rest 
   }
 }
 
-/** Controls but line feed and tab, other ends of lines, and what turns the direction of writing. */
+/** Control characters except line feed and tab, other ends of lines, and characters that change the direction of writing. */
 const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 
-/** A repeated argument moves no cursor and sets no colour: such a character is written as `\u001b`, which in a JSON document is the same letter. */
+/** Text that is repeated from an argument moves no cursor and sets no colour: its control characters are escaped, such as `\u001b`, which JSON reads as the same character. */
 const printable = (text: string): string =>
   text.replace(UNPRINTABLE, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
@@ -60,7 +60,7 @@ type SetExitCode = (code: number) => void
 type Parts = Readonly<{ environment: CliEnvironment; setExitCode: SetExitCode; run: Run }>
 type Add = (program: Command, parts: Parts) => void | Promise<void>
 
-/** The commands in the order of the help. Each is loaded only when the words may name it. */
+/** The commands in the order of the help. A command is loaded only when the command line may name it. */
 const COMMANDS: Readonly<Record<string, Add>> = {
   serve: (program, { environment, setExitCode }) => addServe(program, environment, setExitCode),
   simulate: async (program, { environment, setExitCode }) => (await import('./simulate.ts')).addSimulate(program, environment, setExitCode),
@@ -90,7 +90,7 @@ const COMMANDS: Readonly<Record<string, Add>> = {
     (await import('./check-config.ts')).addCheckConfig(program, environment, setExitCode),
 }
 
-/** The commands that the words may name. All of them for help, and to suggest a command for an unknown one. */
+/** The commands that the command line may name: all of them for help, and where none is named, so that one can be suggested for an unknown word. */
 function commandsFor(argv: readonly string[]): readonly Add[] {
   const named = Object.entries(COMMANDS).filter(([name]) => argv.includes(name))
   const wantsHelp = argv.some((word) => word === 'help' || word === '--help' || word === '-h')
@@ -107,7 +107,7 @@ function addServe(program: Command, environment: CliEnvironment, setExitCode: Se
     .option('--port <N>', 'instead of the configured one; 0 picks a free one', wholeNumber(0, 65_535))
     .option('--host <HOST>', 'instead of the configured one')
     .option('--processes <N>', 'that many processes on one port; "auto": as many as there are cores, less one', readCount, 1)
-    // Not renamed: the parent of an older version starts this program by it.
+    // This name stays: the parent of an older version starts this program with `--part`.
     .addOption(new Option('--part <I/N>', 'which of several processes this is').argParser(readSlot).hideHelp())
     .addOption(new Option('--relays <PIDS>', 'the relays that live while the ledger process begins').argParser(readPids).hideHelp())
   command.action(async ({ processes, part: slot, relays = [], ...given }: Served) => {

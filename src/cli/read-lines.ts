@@ -5,7 +5,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 const BLOCK_BYTES = 1 << 18
 const BREAK = 10
 
-/** Throws what the file system says. */
+/** Yields one line after the other; throws the file system's errors. */
 export function* readLines(path: string): Generator<Uint8Array> {
   const file = openSync(path, 'r')
   try {

@@ -6,7 +6,7 @@ import { openReport, type Report } from '../ledger/report.ts'
 import type { CommandContext } from './command-context.ts'
 import { noLedger, type Stop, wrongUse } from './environment.ts'
 
-/** `verify` looks at every row in one statement. */
+/** How long a statement may take: one statement of `verify` looks at every row. */
 export const STATEMENT_MS = 600_000
 
 /** The result of `read`, or why there is no ledger to read. */
@@ -17,7 +17,7 @@ export function readReport<T>(context: CommandContext, read: (report: Report) =>
   try {
     return read(report)
   } catch (error) {
-    // A damaged page is met only when it is read.
+    // A damaged page of the file is noticed only when it is read.
     return noLedger(readProblem(error, context.config.ledger).message)
   } finally {
     report.close()

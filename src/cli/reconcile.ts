@@ -21,7 +21,7 @@ import { tableText, timeText, usdText } from './text.ts'
 
 type Options = { upstream?: string[]; apiKey?: string[]; by: Attribution; tolerance: number; calls: number }
 
-/** The calls of this many buckets are shown, those of the others by a run with a narrower report. */
+/** The calls of at most this many buckets are shown; a run with a narrower report shows the calls of others. */
 const BUCKETS_SHOWN_MAX = 20
 const MILLIONTHS_OF_PERCENT = 10_000
 
@@ -82,7 +82,7 @@ const startOf = ({ report }: Found, bucket: number): number => (report.buckets[0
 
 type Sums = { calls: number; inexact: number; crossing: number; pricePicos: Picos }
 
-/** Our side of a bucket by cause. */
+/** Our sums of a bucket, by cause. */
 function causesOf({ comparisons, rows }: Found, of: Comparison): ReadonlyMap<Cause, Sums> {
   const names = new Set(comparisons.filter(({ bucket }) => bucket === of.bucket).map(({ model }) => model))
   const isOf = ({ bucket, model }: BooksRow): boolean =>

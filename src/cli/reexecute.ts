@@ -1,15 +1,15 @@
 /**
- * Replaces the process by itself, once, with an environment that can only be set before it starts: how many connections `fetch` may have. Same pid, so a
- * supervisor notices nothing. Must run before any thread, lock or open file. Rules: platform.md "Bun's fetch", "Process".
+ * Replaces the process by the same program, once, with a variable that Bun reads only at its start: how many connections `fetch` may have. The pid stays, so a
+ * supervisor notices nothing. The replacement must come before any thread, lock or open file. Rules: platform.md "Bun's fetch", "Process".
  */
 
 import type { CliEnvironment } from './environment.ts'
 
 const MAX_REQUESTS = 'BUN_CONFIG_MAX_HTTP_REQUESTS'
-/** Bun's own ceiling. */
+/** The most that Bun allows. */
 const MAX_REQUESTS_VALUE = '65535'
 
-/** Does not return when it re-executes. */
+/** Does not return where it replaces the process. */
 export function reexecute(env: CliEnvironment['env']): void {
   if (env[MAX_REQUESTS] !== undefined) return
   process.execve?.(process.execPath, [...ownCommand(process.argv.slice(2))], {
@@ -18,7 +18,7 @@ export function reexecute(env: CliEnvironment['env']): void {
   } as NodeJS.ProcessEnv)
 }
 
-/** This program again, with other arguments. */
+/** The command line of this program with other arguments. */
 export const ownCommand = (args: readonly string[]): readonly string[] => [process.execPath, ...(isCompiled() ? [] : [Bun.main]), ...args]
 
 const isCompiled = (): boolean => Bun.main.includes('/$bunfs/')

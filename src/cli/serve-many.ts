@@ -10,20 +10,20 @@ import { Processes } from './processes.ts'
 import { ownCommand } from './reexecute.ts'
 import { listeningLine } from './steps.ts'
 
-/** Beyond the drain: a process lingers for half of it. */
+/** What an end may take beyond the drain: a process lingers for half of this time. */
 const GRACE_MS = 10_000
 
-/** A process answers everything for the delay before its drain begins. */
+/** How long an end may take. The drain begins after the delay, during which a process answers everything. */
 export const endMsOf = ({ server, limits }: Config): number => server.drainDelayMs + limits.drainMs + GRACE_MS
 
 type Many = Readonly<{
   count: number
-  /** One more process has the file, and begins first. */
+  /** Whether one more process has the ledger's file; it begins first. */
   leads: boolean
   config: string | undefined
   port: number | undefined
   host: string | undefined
-  /** How long all may take to end, as configured now. */
+  /** How long all processes may take to end, as configured now. */
   endMs: () => number
 }>
 

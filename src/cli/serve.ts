@@ -22,11 +22,11 @@ export type ServeOptions = Readonly<{
   config: string | undefined
   port: number | undefined
   host: string | undefined
-  /** How many processes; this one is then their parent. */
+  /** How many processes answer; with more than one, this process is their parent. */
   processes: number
-  /** Which of several this one is; undefined: it is alone. */
+  /** Which of several processes this one is; undefined: it is not one of several. */
   slot: ProcessSlot | undefined
-  /** Of a ledger process: relays that live. */
+  /** For a ledger process: the process ids of relays that already run. */
   relays: readonly number[]
 }>
 
@@ -83,16 +83,16 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   const stopped = slot === undefined ? untilStopped(gateway) : untilParentStops(gateway, load)
   gateway.world.log.notice('listening', { url: gateway.url, operator_url: gateway.operatorUrl })
   if (config.upstreams.length === 0) gateway.world.log.notice('no upstream is configured, the embedded simulator answers')
-  // The last step of a start: who reads this line may send a signal at once.
+  // This line is the last step of a start: a program that reads it may send a signal at once.
   stdout(listeningLine(gateway.url))
   await stopped
   return EXIT.ok
 }
 
-/** What a running process is to signals and to its parent. */
+/** The parts of a running process that signals and its parent use. */
 type Served = Pick<Gateway, 'world' | 'reload' | 'drain' | 'hurry'>
 
-/** Its parent begins another in its place. */
+/** Ends this process; its parent begins another in its place. */
 const endAsFenced =
   (stderr: (text: string) => void) =>
   (reason: string): void => {
@@ -100,7 +100,7 @@ const endAsFenced =
     process.exit(EXIT.finding)
   }
 
-/** The process that has the file, of several that answer. */
+/** Runs the process that has the ledger's file while others answer. */
 async function serveLedger(
   config: Config,
   load: () => Config | ConfigProblems,
@@ -123,7 +123,7 @@ async function serveLedger(
   return EXIT.ok
 }
 
-/** The configuration as a reload would have it, where it has no mistake. */
+/** The configuration as it is read now, or the one before where it has a mistake. */
 const inForce = (now: Config | ConfigProblems, before: Config): Config => ('problems' in now ? before : now)
 
 /** The first thread starts at once, before it is asked for; `drop` ends it where it was not needed. */
@@ -137,19 +137,19 @@ function begunEarly(start: () => Worker): Readonly<{ take: () => Worker; drop: (
   return { take, drop: () => begun?.terminate() }
 }
 
-/** The time that an end may still take after drain and close: a log that is read slowly, an upstream that does not hang up. */
+/** How long the process may linger after drain and close, because its log is read slowly or an upstream does not hang up. */
 const LINGER_MS = 5_000
 
-/** Resolves when a signal has been obeyed: the first drains, a second does not wait for running streams. The process ends soon after, whatever hangs. */
+/** Resolves when the gateway has drained after a signal: the first begins the drain, a second ends its waiting for streams. The process ends soon after, whatever hangs. */
 export async function untilStopped(gateway: Served): Promise<void> {
   await stoppedBy(gateway, () => () => undefined)
 }
 
-/** The same with a parent's commands: one of them and a signal to the whole group are one stop, not two. */
+/** Obeys a parent's commands beside signals: the command to drain and a signal to the whole group are one stop, not two. */
 const untilParentStops = (gateway: Served, load: () => Config | ConfigProblems): Promise<void> =>
   stoppedBy(gateway, (drain) => obeyParent({ drain, hurry: gateway.hurry, reload: () => reload(gateway, load()) }))
 
-/** `listen`: to who may stop it beside signals; gives what ends that. */
+/** `listen`: listens for another way to stop, and returns a function that ends this. */
 async function stoppedBy(gateway: Served, listen: (drain: () => void) => () => void): Promise<void> {
   const end = Promise.withResolvers<void>()
   let isDraining = false

@@ -25,7 +25,7 @@ export function setUpOf(config: Config): SetUp {
   }
 }
 
-/** By their paths in the file; each sentence says what to do. */
+/** The weak settings by their paths in the file; each sentence says what to do. */
 export function weaknessesOf(config: Config): readonly ConfigProblem[] {
   return [...weakAddresses(config), ...weakLedger(config), ...weakSignUp(config), ...weakMail(config), ...weakPayments(config)]
 }
@@ -66,7 +66,7 @@ function weakSignUp({ cabinet, mail, alerts }: Config): readonly ConfigProblem[]
   return [...(mail === undefined ? [noMail] : []), ...(alerts.allowPrivate ? [reach] : [])]
 }
 
-/** What Bun's driver takes as encrypted: https://bun.sh/reference/bun/SQL/PostgresOrMySQLOptions/tls. */
+/** The modes that Bun's driver takes as encrypted: https://bun.sh/reference/bun/SQL/PostgresOrMySQLOptions/tls. */
 const ENCRYPTED_MODES: ReadonlySet<string | null> = new Set(['require', 'verify-ca', 'verify-full'])
 
 function weakLedger({ ledger }: Config): readonly ConfigProblem[] {
@@ -79,7 +79,7 @@ function weakLedger({ ledger }: Config): readonly ConfigProblem[] {
   return found
 }
 
-/** STARTTLS that is only offered can be taken out of the greeting on the way. */
+/** Warns of STARTTLS that is only offered: an attacker on the way can remove the offer from the server's greeting. */
 function weakMail({ mail }: Config): readonly ConfigProblem[] {
   const url = mail === undefined ? null : URL.parse(mail.url)
   if (url?.protocol !== 'smtp:' || isThisMachine(url.hostname) || url.searchParams.get('requireTLS') === 'true') return []
@@ -91,7 +91,7 @@ function weakPayments({ payments: { stripe }, cabinet }: Config): readonly Confi
   return [{ path: 'payments.stripe.secret_key_env', message: 'is a key of test mode: a test card is enough to make a balance' }]
 }
 
-/** https://docs.stripe.com/keys: secret and restricted ones. */
+/** Whether a secret or restricted key is one for tests: https://docs.stripe.com/keys. */
 const isTestKey = (key: string): boolean => /^[sr]k_test_/.test(key)
 const isHttps = (url: string | undefined): boolean => url?.startsWith('https:') === true
 const hostOf = (url: string): string => URL.parse(url)?.host ?? 'an address that cannot be read'

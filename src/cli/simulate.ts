@@ -38,7 +38,7 @@ function awsKey(text: string): AwsKey {
   throw new InvalidArgumentError('Expected the id of a key, ":" and its secret.')
 }
 
-/** The name is part of the ids in answers, whose form clients check. */
+/** Refuses a name that would break the form of ids in answers, which clients check. */
 function upstreamName(text: string): string {
   if (/^[0-9A-Za-z-]{1,32}$/.test(text)) return text
   throw new InvalidArgumentError('Expected 1 to 32 letters, digits and "-".')
@@ -63,7 +63,7 @@ async function simulate(environment: CliEnvironment, { host, port, name, key, ki
   return EXIT.ok
 }
 
-/** Without an idle limit: a prompt may ask for a long silence inside a stream. */
+/** The server has no idle limit, since a prompt may ask for a long silence inside a stream. */
 function listen(fetch: (request: Request) => Promise<Response>, hostname: string, port: number) {
   try {
     return Bun.serve({ hostname, port, idleTimeout: 0, maxRequestBodySize: Number.MAX_SAFE_INTEGER, fetch })

@@ -8,7 +8,7 @@ import type { CommandContext, Run } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { accountNamed, readReport } from './read-report.ts'
 
-/** A write for each would cost more than the line. */
+/** Lines are written together, since a write for each would cost more than making the line. */
 const LINES_AT_ONCE = 64
 
 type Options = Readonly<{ from?: number; to?: number }>

@@ -11,12 +11,12 @@ const LISTENS = 'tollgate listening on '
 
 export type Heard = Readonly<{ kind: 'opens'; step: string } | { kind: 'listens'; url: string }>
 
-/** Written at once, since the thread may block afterwards. */
+/** Writes the step at once, since the thread may block afterwards. */
 export function tellStep(step: string): void {
   try {
     writeSync(STDOUT, `${OPENS}${step}\n`)
   } catch {
-    // Without a parent the steps are told to no one.
+    // The parent is gone, so no process reads the steps.
   }
 }
 

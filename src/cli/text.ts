@@ -6,7 +6,7 @@ import { isoOrNull } from '../core/utc.ts'
 export const usdText = (amount: Picos | null): string => (amount === null ? 'none' : `$${toUsdText(amount)}`.replace('$-', '-$'))
 export const timeText = (milliseconds: number | null): string => isoOrNull(milliseconds) ?? 'never'
 
-/** Columns named in `head`; `empty` when there is no row. */
+/** A table with the columns that `head` names; the text `empty` when there is no row. */
 export function tableText(head: readonly string[], rows: readonly (readonly string[])[], empty: string): string {
   if (rows.length === 0) return empty
   const lines = [head, ...rows]
@@ -23,7 +23,7 @@ export function tableText(head: readonly string[], rows: readonly (readonly stri
 
 const gapAfter = (cell: string, width = 0): number => width - Bun.stringWidth(cell) + 2
 
-/** One thing, with a line for each fact. */
+/** One thing as text, with a line for each fact. */
 export const factsText = (facts: readonly (readonly [name: string, value: string])[]): string => {
   const width = Math.max(...facts.map(([name]) => name.length))
   return facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')

@@ -40,7 +40,7 @@ async function up(): Promise<number> {
   return 0
 }
 
-/** The demo's folder has its own ledger, and no configuration unless a file was put there. The console takes a free port, and only the simulator is called, so that nothing costs money. */
+/** The demo's folder has its own ledger, and a configuration only if one was put there. The console takes a free port, and the simulator is the only upstream, so nothing costs money. */
 function demoConfig(folder: string): Config | ConfigProblems {
   const loaded = loadConfig({ file: undefined, folder, env: {} })
   return 'problems' in loaded ? loaded : { ...loaded, operator: { ...loaded.operator, port: 0 }, upstreams: [] }
@@ -67,7 +67,7 @@ async function start(folder: string, readConfig: () => Config | ConfigProblems):
   return 'problem' in elsewhere ? elsewhere.message : elsewhere
 }
 
-/** The key's secret, and whose balance it spends. */
+/** Makes a key; gives its secret and the account whose balance the key spends. */
 async function createDemoKey(gateway: Gateway): Promise<{ secret: string; accountId: string } | undefined> {
   const amountPicos = parseUsd(DEMO_USD)
   if (amountPicos === undefined) return undefined
@@ -75,7 +75,7 @@ async function createDemoKey(gateway: Gateway): Promise<{ secret: string; accoun
   const { operation, secret } = newKey(
     {
       keyId: newId('key', now),
-      // Names are unique, and an earlier run's ledger is used again.
+      // The name has the time, since names are unique and an earlier run's ledger is used again.
       name: `demo ${new Date(now).toISOString()}`,
       accountId: null,
       plan: 'default',
@@ -91,7 +91,7 @@ async function createDemoKey(gateway: Gateway): Promise<{ secret: string; accoun
 
 type SignInLinks = Readonly<Record<Listener, string>>
 
-/** The person who owns every demo account and operates the gateway. */
+/** Makes the demo's one person an owner of the account and an operator; gives the links to sign in with. */
 async function signInLinks({ people }: Gateway, accountId: string): Promise<SignInLinks> {
   const { memberships } = people()
   const person = await people().known(DEMO_EMAIL)

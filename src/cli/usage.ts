@@ -54,7 +54,7 @@ const usageDocument = (row: UsageReport) => ({
   ...usdFields('waived', row.waivedPicos),
 })
 
-/** The sum of all pages. */
+/** The total over all pages. */
 const totalDocument = ({ requests, costPicos, waivedPicos }: UsageTotal) => ({
   requests,
   ...usdFields('cost', costPicos),

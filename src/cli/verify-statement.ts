@@ -1,4 +1,4 @@
-/** `tollgate verify-statement`: checks a statement by itself, without ledger or configuration. Rules: ledger.md "Statements"; operator.md "Commands". */
+/** `tollgate verify-statement`: checks a statement without a ledger or a configuration. Rules: ledger.md "Statements"; operator.md "Commands". */
 
 import { resolve } from 'node:path'
 import type { Command } from 'commander'

@@ -32,7 +32,7 @@ function verifyLedger(context: CommandContext, against: string | undefined): Exi
   return isClean ? EXIT.ok : EXIT.finding
 }
 
-/** A statement is held against the ledger only where it is in order itself, and this ledger's key signed it. */
+/** Why a statement cannot be held against the ledger: it is not in order itself, or another key signed it. Undefined: it can. */
 function problemOfStatement(context: CommandContext, file: string): Stop | undefined {
   const checked = checkFile(file, undefined)
   if (isStop(checked)) return checked

@@ -1,6 +1,6 @@
 /**
- * Turns the price list into exact rates; a price without an exact rate is refused with its field. A dollar a million tokens is a million picodollars a token; a multiplier applies to the input
- * price. Rules: contract.md "Price"; money.md "Prices".
+ * Turns the price list into exact rates; a price without an exact rate is refused with its field. A dollar a million tokens is a million picodollars a token; a
+ * multiplier applies to the input price. Rules: contract.md "Price"; money.md "Prices".
  */
 
 import { BALANCE_PICOS_MAX, type Picos, parseUsd, picos, toExactUsdText, ZERO } from '../core/money.ts'
