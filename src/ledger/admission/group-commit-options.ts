@@ -1,4 +1,4 @@
-/** What the ledger's port is made with, whichever store it is over and whatever carries its tasks there. Rules: ledger.md "Wallets", "Group commit". */
+/** The options of the ledger's port, the same for either store and for whatever carries the tasks to it. Rules: ledger.md "Wallets", "Group commit". */
 
 import type { Committed } from '../task.ts'
 import type { MakeSupervisor } from './store-supervisor.ts'
@@ -7,17 +7,17 @@ import type { Enter, ThreadOptions } from './thread-handle.ts'
 export type GroupCommitOptions = Pick<ThreadOptions, 'now' | 'onFault'> &
   Readonly<{
     enter: Enter
-    /** What that finds, in the operator's words; default: a thread. */
+    /** The name, in the operator's words, of what `enter` finds; default: the ledger thread. */
     writes?: string
-    /** How many of those may end with a task before it is given up; default: three. */
+    /** How many threads may die with a task before the task is given up; default: three. */
     sendsMax?: number
-    /** Other processes spend of the same balances. */
+    /** Whether other processes spend of the same balances. */
     isShared: boolean
-    /** Of a node: as which it admits at first. */
+    /** On a node: the number of the boot under which it admits at first. */
     boot?: number | undefined
     /** How old a request is when it leaves its first checkpoint on disk. */
     checkpointAfterMs: number
-    /** Where the ledger is shared: the part of a lease that was idle for that long goes back. */
+    /** On a shared ledger: how long a part of a lease may lie idle before it is given back. */
     leaseIdleMs: number
     /** Called with the thread's figures of its storage. */
     onStorage: (figures: StorageFigures) => void
@@ -26,5 +26,5 @@ export type GroupCommitOptions = Pick<ThreadOptions, 'now' | 'onFault'> &
     makeSupervisor: MakeSupervisor
   }>
 
-/** `commitMs`, `groupSize`: of a group's transaction, to its flush; absent where nothing was written. `spillBytes`: what the spill keeps now. */
+/** `commitMs`: the time of the group's transaction up to its flush; `groupSize`: its tasks; both are absent when nothing was written. `spillBytes`: what the spill keeps now. */
 type StorageFigures = Pick<Committed, 'commitMs' | 'groupSize' | 'spillBytes'>

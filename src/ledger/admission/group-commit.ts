@@ -1,6 +1,6 @@
 /**
- * The ledger's port over the wallets in memory and the thread that writes: what is held, settled and checkpointed goes through the wallets, and what the thread answers is
- * learned by them in the very turn in which it comes. Rules: money.md "Holds", "Settle", "Crashes"; ledger.md "Wallets", "Group commit".
+ * The ledger's port over the wallets in memory and the thread that writes. Holds, settles and checkpoints go through the wallets, and the wallets learn an answer of the
+ * thread in the very turn in which it arrives. Rules: money.md "Holds", "Settle", "Crashes"; ledger.md "Wallets", "Group commit".
  */
 
 import { isUsedUp, type KeyRecord } from '../../core/key.ts'
@@ -36,10 +36,10 @@ export class GroupCommit implements Ledger {
   readonly #ends: RequestEnds
   readonly #sync: WalletSync
   readonly #checkpoints: RequestCheckpoints
-  /** Where other nodes spend of the same balances. */
+  /** Undefined unless other processes spend of the same balances. */
   readonly #leases: Leases | undefined
   readonly #listeners: ((change: KeyChange) => void)[] = []
-  /** The answers to come of settles that were sent, for one that is asked twice. */
+  /** Settles that were sent and are not answered, by request id: a settle that is asked for twice gets the same answer. */
   readonly #settles = new Map<string, Promise<Answers['settle']>>()
   #closed: Promise<void> | undefined
 
@@ -79,7 +79,7 @@ export class GroupCommit implements Ledger {
     this.#leases = isShared ? new Leases({ ...around, idleMs, onHeld: () => this.#checkpoints.watch(), onBug }) : undefined
   }
 
-  /** Opens the file in a new thread. Once. */
+  /** Opens the ledger in a new thread. To be called once. */
   start(): Promise<Opened | OpenProblem> {
     return this.#writer.start()
   }
@@ -88,7 +88,7 @@ export class GroupCommit implements Ledger {
     const answer = this.#holdNow(request)
     const holding = answer === 'unknown' ? this.#loadAndHold(request) : answer
     if (!(holding instanceof Promise)) return holding
-    // The client is told that the storage is away: no later message would end the hold.
+    // A hold that succeeds after the client was told `unavailable` is released here, because no later message would end it.
     return this.#supervisor.whileHeard(holding, (late) => late === 'held' && this.void(request.requestId))
   }
 
@@ -97,7 +97,7 @@ export class GroupCommit implements Ledger {
     return this.#leases === undefined ? true : this.#isUsedUpByRow(keyId)
   }
 
-  /** Another node's top-up may be on its way here. */
+  /** Reads the row again, because the message about another node's top-up may still be on its way here. */
   async #isUsedUpByRow(keyId: string): Promise<boolean> {
     const states = await this.#supervisor.whileHeard(this.#writer.ask({ kind: 'keyStates', keyIds: [keyId] }))
     return states !== 'unavailable' && states.every(isUsedUp) && this.#wallets.keys.isUsedUp(keyId)
@@ -194,7 +194,7 @@ export class GroupCommit implements Ledger {
     return answer
   }
 
-  /** The key had to leave the memory since it was found. What is loaded is there when the answer is awaited, unless the ledger has no such key. */
+  /** Loads a key that has left the memory since it was found, then holds. When the answer has come, the key is in memory, unless the ledger has no such key. */
   async #loadAndHold(request: HoldRequest): Promise<HoldAnswer> {
     const states = await this.#writer.ask({ kind: 'keyStates', keyIds: [request.keyId] })
     if (states === 'unavailable') return 'unavailable'
@@ -206,7 +206,7 @@ export class GroupCommit implements Ledger {
     this.#sync.learn(heard)
     if (committed === undefined) return
     if (committed.commitMs !== undefined) this.#supervisor.onCommitted()
-    // Before the answers: the caller of an operator's write must not find the old record afterwards.
+    // Changes are told before the callers get their answers: the caller of an operator's write must not find the old record afterwards.
     for (const change of committed.changes) this.#tellChange(change)
     if (committed.isWritable) {
       this.#ends.resolveAllIndeterminate()
@@ -216,7 +216,7 @@ export class GroupCommit implements Ledger {
     this.#options.onStorage(committed)
   }
 
-  /** Comes after everything that was sent under the previous boot. The thread knows that by now, and the rows say which part was waived. */
+  /** The reads go behind everything that was sent under the previous boot. The thread knows the new boot by now, and the rows say which part was waived. */
   #onBoot(boot: number): void {
     this.#wallets.becomeBoot(boot)
     this.#sync.read(this.#wallets.setAllIndeterminate())
@@ -230,7 +230,7 @@ export class GroupCommit implements Ledger {
     this.#wallets.forgetLeases()
     this.#checkpoints.repeat()
     this.#ends.onTakeOver()
-    // Behind all these: what the dead thread had committed and not said is in the rows.
+    // The read goes behind all these, because only the rows have what the dead thread committed and did not tell.
     return this.#sync.readAll()
   }
 }

@@ -1,4 +1,4 @@
-/** A request for which money is held, and what its rows say of it. Rules: money.md "Holds", "Crashes". */
+/** A request for which money is held, and the facts of it that its rows record. Rules: money.md "Holds", "Crashes". */
 
 import { picos } from '../../core/money.ts'
 import type { Hold, Progress } from '../ledger.ts'
@@ -12,11 +12,11 @@ export type HeldRequest = {
   readonly heldAtMs: number
   readonly boot: number | undefined
   progress: Progress
-  /** A checkpoint of it was sent, so its end must take the row away. */
+  /** Whether a checkpoint of the request was sent, so that the end of the request must remove the row. */
   hasCheckpoint: boolean
 }
 
-/** In its checkpoint and in its receipt. */
+/** The facts of the request that its checkpoint and its receipt both record. */
 export const factsOf = ({ key, hold, price, boot }: HeldRequest) => ({
   ...(boot === undefined ? {} : { boot }),
   accountNumber: key.account.number,

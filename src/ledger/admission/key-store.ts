@@ -1,5 +1,5 @@
 /**
- * Key records in memory: a known secret is found without waiting, an unknown one asks the ledger once. Never a balance, which only the ledger decides on.
+ * Key records in memory: a known secret is found without waiting, an unknown one asks the ledger once. Balances are never kept here, because only the ledger decides on them.
  * Rules: keys.md "Key records"; nodes.md "Notifications". A changed key is forgotten in the same turn in which its change is committed.
  */
 
@@ -12,19 +12,19 @@ export type KeyStoreOptions = Readonly<{
   now: () => number
   recordsMax?: number
   unknownsMax?: number
-  /** A safety net only: changes are told by `onKeyChange`. */
+  /** How long a record is kept without being asked for again. A safety net only, because `onKeyChange` tells of changes. */
   recordTtlMs?: number
   /** How long a secret that the ledger does not know is refused without asking again. */
   unknownTtlMs?: number
-  /** False: it was asked so long ago that another process may have changed it without a word here. Monotonic milliseconds; default: no other writes. */
+  /** False when the answer to a question of that time is stale: another process may have changed the key without a message. Monotonic milliseconds; default: always true. */
   isCurrent?: (askedAtMs: number) => boolean
   monotonicMs?: () => number
-  /** How long the ledger is waited for; default: until it answers. */
+  /** Decides how long to wait for the ledger; default: until it answers. */
   whileHeard?: (asking: Promise<Found>) => Promise<Found>
 }>
 
 type Found = KeyRecord | undefined | 'unavailable'
-/** `askedAtMs`: by the monotonic clock. */
+/** `askedAtMs`: when the ledger was asked, by the monotonic clock. */
 type Cached = Readonly<{ record: KeyRecord; until: number; askedAtMs: number }>
 type Unknown = Readonly<{ until: number; askedAtMs: number }>
 
@@ -37,11 +37,11 @@ export class KeyStore {
   readonly #monotonicMs: () => number
   readonly #whileHeard: (asking: Promise<Found>) => Promise<Found>
   readonly #records: BoundedMap<Cached>
-  /** Hashes of unknown secrets, and until when they count as unknown. Apart from the records, so that guesses cannot push keys out. */
+  /** Hashes of unknown secrets, and until when they count as unknown. They are kept apart from the records, so that guesses cannot push keys out. */
   readonly #unknowns: BoundedMap<Unknown>
   readonly #hashesOfKey = new Map<string, Set<string>>()
   readonly #asked = new Map<string, Promise<Found>>()
-  /** Counts changes: an answer that was on its way during one may be older than it, and is not kept. */
+  /** Counts changes: an answer that was on its way during a change may be older than the change, and is not kept. */
   #changes = 0
 
   constructor(ledger: Pick<Ledger, 'findKey' | 'onKeyChange'>, options: KeyStoreOptions = { now: Date.now }) {
@@ -57,7 +57,7 @@ export class KeyStore {
     ledger.onKeyChange(({ keyId }) => this.#forget(keyId))
   }
 
-  /** The record of a live, disabled or expired key; undefined: no such key, or the secret was rotated away. At once when it is known. */
+  /** The record of a live, disabled or expired key; undefined: no such key, or the secret was rotated away. The record is returned without waiting when it is known. */
   find(secret: string): Found | Promise<Found> {
     const hash = hashTextOf(secret)
     const now = this.#now()
@@ -66,7 +66,7 @@ export class KeyStore {
     const unknown = this.#unknowns.get(hash)
     if (unknown !== undefined && now < unknown.until && this.#isCurrent(unknown.askedAtMs)) return undefined
     if (!isSecret(secret)) return undefined
-    // One that is not waited for any more is asked once all the same, and kept when it is answered.
+    // When `whileHeard` gives up, the question to the ledger goes on, is not asked again, and its answer is kept.
     const asked = this.#asked.get(hash) ?? this.#ask(secret, hash)
     return this.#whileHeard(asked).then((found) => (typeof found === 'object' ? this.#current(found) : found))
   }
@@ -94,13 +94,13 @@ export class KeyStore {
     this.#hashesOfKey.set(found.id, hashes.add(hash))
   }
 
-  /** A rotated secret ends to the millisecond, cached or not. */
+  /** Checks the end of a rotated secret each time, so that it ends to the millisecond also when its record is cached. */
   #current(record: KeyRecord): KeyRecord | undefined {
     const until = record.secretValidUntil ?? null
     return until !== null && this.#now() >= until ? undefined : record
   }
 
-  /** A new key or secret may be one that was unknown a moment ago. */
+  /** Also forgets the unknown secrets, because a new key or secret may have been unknown a moment ago. */
   #forget(keyId: string): void {
     this.#changes++
     this.#unknowns.clear()

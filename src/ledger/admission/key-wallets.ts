@@ -1,6 +1,6 @@
 /**
- * The wallets of keys that are in memory: loaded by what their rows say, read again where others may have changed these, changed by operators' writes, and let go where
- * there is no more room. Rules: ledger.md "Wallets".
+ * The wallets of keys that are in memory. They are loaded from the rows, read again when another process may have changed the rows, changed by operators' writes, and
+ * dropped when there is no more room. Rules: ledger.md "Wallets".
  */
 
 import { isUsedUp } from '../../core/key.ts'
@@ -18,9 +18,9 @@ const LOOKS_MAX = 16
 
 export class KeyWallets {
   readonly #accounts = new Map<string, AccountWallet>()
-  /** In the order in which they were loaded, or last found in use when room was needed. */
+  /** Wallets by key id, in the order in which they were loaded, or last found in use when room was needed. */
   readonly #keys = new Map<string, KeyWallet>()
-  /** Keys whose rows others may have changed without a word here. */
+  /** Keys whose rows another process may have changed although no message came here. */
   readonly #stale = new Set<string>()
   readonly #leases: WalletLeases<KeyWallet>
   readonly #walletsMax: number
@@ -39,14 +39,14 @@ export class KeyWallets {
     return this.#stale.has(keyId) ? undefined : this.#keys.get(keyId)?.account.number
   }
 
-  /** The keys that are in memory of an account; one is enough to read what the account has. */
+  /** A key of the account that is in memory: reading one key is enough to learn what the account has. */
   keyOfAccount(accountId: string): string | undefined {
     if (!this.#accounts.has(accountId)) return undefined
     for (const key of this.#keys.values()) if (key.account.id === accountId) return key.id
     return undefined
   }
 
-  /** What others may have changed is read again before the next request of each key. */
+  /** Marks all keys, so that the rows of each are read again before its next request. */
   setAllIndeterminate(): void {
     for (const keyId of this.#keys.keys()) this.#stale.add(keyId)
   }
@@ -73,13 +73,13 @@ export class KeyWallets {
     return this.#keys.has(keyId)
   }
 
-  /** Nothing is left, whatever is held. False where the key is not in memory. */
+  /** Whether nothing is left to spend, even if nothing were held. False when the key is not in memory. */
   isUsedUp(keyId: string): boolean {
     const key = this.#keys.get(keyId)
     return key !== undefined && isUsedUp({ ...key, balancePicos: key.account.balancePicos })
   }
 
-  /** What a row of the ledger says of a key that is not in memory. */
+  /** Makes the wallet of a key that is not in memory, from what the ledger's rows say. */
   load(state: KeyState): void {
     this.#stale.delete(state.keyId)
     if (this.#keys.has(state.keyId)) return
@@ -90,7 +90,7 @@ export class KeyWallets {
     this.#keys.set(state.keyId, keyWallet(state, account))
   }
 
-  /** What requests hold, and their ends took that are not acknowledged. */
+  /** What running requests hold, plus what ended requests cost whose settle is not acknowledged. */
   runs(): RelayRuns {
     const part = ({ number, heldPicos, unsettledPicos }: AccountWallet | KeyWallet) => [number, picos(heldPicos + unsettledPicos)] as const
     const limited = [...this.#keys.values()].filter(({ limitPicos }) => limitPicos !== null)
@@ -103,13 +103,13 @@ export class KeyWallets {
   }
 
   /**
-   * After a writer died and another took over: what was sent to the first may have been committed or not. Rows that were read behind all that the second one has
-   * acknowledged; what is not acknowledged yet is not in them.
+   * Sets the wallets to what the rows say. When a writer has died, what was sent to it may or may not have been committed. `states` were read after everything that its
+   * successor has acknowledged; they do not count what is not acknowledged yet.
    */
   resync(states: readonly KeyState[]): void {
     for (const state of states) {
       this.#stale.delete(state.keyId)
-      // The key may have had to leave the memory since it was asked for; what its account has is shared by others that are still there.
+      // The key may have left the memory since its state was asked for, while other keys of its account, which share the account's wallet, are still there.
       const account = this.#accounts.get(state.accountId)
       if (account !== undefined) {
         const isCredited = account.toppedUpAt !== (state.toppedUpAt ?? 0)
@@ -128,7 +128,7 @@ export class KeyWallets {
     }
   }
 
-  /** An operator's write that is on disk. `isNew` is false where it had been done before; `redeemed` is what a code was worth, which only its row says. */
+  /** Learns an operator's write that is on disk. `isNew` is false when the write had been done before; `redeemed` is the amount of a code, which only its row says. */
   apply(operation: Operation, isNew: boolean, redeemed = ZERO): void {
     switch (operation.kind) {
       case 'credit':

@@ -1,6 +1,6 @@
 /**
- * The requests that wait for what the ledger grants of one account. At most one ask of the account is under way, for the first waiting request of each key; its answer
- * holds for all that waited when it was sent. What is granted goes to a key's requests in the order in which they came. Rules: ledger.md "Leases".
+ * The requests that wait until the ledger grants leases of one account. At most one ask of the account is under way, for the first waiting request of each key; its
+ * answer holds for all requests that waited when the ask was sent. Grants go to a key's requests in the order in which those came. Rules: ledger.md "Leases".
  */
 
 import type { HoldAnswer, HoldRequest } from '../ledger.ts'
@@ -8,17 +8,17 @@ import type { LeaseAnswer, LeaseAsk } from '../task.ts'
 import type { Wallets } from './wallets.ts'
 import type { Writer } from './writer.ts'
 
-/** Within it others give back what is idle of theirs. */
+/** The longest wait of a request. Other nodes give back their idle leases within this time. */
 const WANTED_MS_MAX = 100
 const FIRST_PAUSE_MS = 5
 const PAUSE_MS_MAX = 25
-/** Each is a row of the statement, for which all accounts wait. */
+/** The most keys of one ask: each key is a row of the statement, and all accounts wait until the statement is done. */
 const KEYS_PER_ASK = 16
 
-/** `number`: grows with each request that comes. */
+/** `number`: the request's place in the order of arrival. */
 type Waiting = Readonly<{ number: number; request: HoldRequest; untilMs: number; tell: (answer: HoldAnswer) => void }>
 
-/** Others were asked for what is idle with them; before `untilMs` there is no sense in another look. */
+/** How long the ledger is not asked again: other nodes were asked for their idle leases, and need until `untilMs` to give them back. */
 type Pause = { ms: number; untilMs: number }
 type KeyLine = Readonly<{ keyId: string; waiting: Waiting[]; pause: Pause }>
 type Asked = Readonly<{ line: KeyLine; ask: LeaseAsk }>
@@ -27,16 +27,16 @@ type LeaseLineOptions = Readonly<{
   wallets: Wallets
   writer: Pick<Writer, 'ask'>
   onHeld: () => void
-  /** An ask for a request of the key was answered, and is not followed by another yet. */
+  /** Called when an ask for the key was answered, and before the next ask is sent. */
   onAnswered: (keyId: string) => void
-  /** No request waits any more. */
+  /** Called when no request waits any more. */
   onEmpty: () => void
   onBug: (bug: unknown) => void
 }>
 
 export class LeaseLine {
   readonly #options: LeaseLineOptions
-  /** In the order in which it is their turn. */
+  /** Lines by key id, in the order in which it is their turn. */
   readonly #keys = new Map<string, KeyLine>()
   readonly #pause = noPause()
   #lastNumber = 0
@@ -87,7 +87,7 @@ export class LeaseLine {
       asked.push({ line, ask })
       if (asked.length === KEYS_PER_ASK) break
     }
-    // Where there are more keys than an ask can be for, the others are next.
+    // The asked keys go to the end, so that the keys that did not fit into this ask are next.
     for (const { line } of asked) {
       this.#keys.delete(line.keyId)
       this.#keys.set(line.keyId, line)
@@ -101,7 +101,7 @@ export class LeaseLine {
     const answers = await Promise.all(asked.map(({ ask }) => writer.ask({ kind: 'ask', ask })))
     this.#isAsking = false
     const heard = asked.map(({ line }, index) => ({ line, answer: answers[index] ?? ('unavailable' as const) }))
-    // First: what they were granted is theirs, and the refusal of another is none of them.
+    // Grants come first: the refusal of another key must not refuse the requests that were granted.
     for (const { line, answer } of heard) {
       if (answer === 'unavailable' || answer.verdict !== 'granted') continue
       for (const pause of [this.#pause, line.pause]) Object.assign(pause, noPause())
@@ -148,7 +148,7 @@ export class LeaseLine {
     return undefined
   }
 
-  /** All requests that came, up to the one with that number. */
+  /** Gives `answer` to all requests of these lines up to the number `last`. */
   #refuse(lines: Iterable<KeyLine>, answer: HoldAnswer, last: number): void {
     for (const line of [...lines]) {
       while (line.waiting[0] !== undefined && line.waiting[0].number <= last) line.waiting.shift()?.tell(answer)
@@ -156,7 +156,7 @@ export class LeaseLine {
     }
   }
 
-  /** A request that cannot wait that long is answered now. */
+  /** Begins the next, longer pause. A request that cannot wait until its end is answered now. */
   #lengthen(pause: Pause): void {
     pause.untilMs = performance.now() + pause.ms
     pause.ms = Math.min(2 * pause.ms, PAUSE_MS_MAX)

@@ -1,6 +1,6 @@
 /**
- * Admission on a ledger that several nodes share: at once from what this node has leased, else it asks the ledger for more and waits for the answer; what lies idle
- * goes back. Rules: ledger.md "Leases".
+ * Admission on a ledger that several nodes share. A request that this node's leases cover is held at once; for any other, the node asks the ledger for a larger lease and
+ * waits for the answer. Idle leases are given back. Rules: ledger.md "Leases".
  */
 
 import type { HoldAnswer, HoldRequest } from '../ledger.ts'
@@ -12,16 +12,16 @@ import type { Writer } from './writer.ts'
 type LeasesOptions = Readonly<{
   wallets: Wallets
   writer: Pick<Writer, 'ask'>
-  /** A request that had to wait is held. */
+  /** Called when a request that had to wait is held. */
   onHeld: () => void
-  /** What was idle for that long goes back. */
+  /** How long a part of a lease may lie idle before it is given back. */
   idleMs: number
   onBug: (bug: unknown) => void
 }>
 
 export class Leases {
   readonly #options: LeasesOptions
-  /** Of accounts for which requests wait, by their numbers. */
+  /** The lines of accounts for which requests wait, by account number. */
   readonly #lines = new Map<number, LeaseLine>()
   #sweep: ReturnType<typeof setInterval> | undefined
 
@@ -34,24 +34,24 @@ export class Leases {
     const { wallets } = this.#options
     const account = wallets.keys.accountNumberOf(request.keyId)
     if (account === undefined) return 'unknown'
-    // Earlier requests go first.
+    // A request is held at once only when no earlier request of its key waits.
     const isNext = this.#lines.get(account)?.has(request.keyId) !== true
     const answer = isNext ? wallets.holdCovered(request, performance.now()) : 'uncovered'
     return answer === 'uncovered' ? this.#lineOf(account).join(request) : answer
   }
 
-  /** A request of the key has ended, and its settle is sent. */
+  /** To be called when a request of the key has ended and its settle is sent. */
   noteEnd(keyId: string): void {
     const release = this.#options.wallets.releaseOf(keyId)
     if (release !== undefined) this.#release([release])
   }
 
-  /** Another node needs what is idle of this account. */
+  /** Gives back the account's idle leases, because another node needs them. */
   giveBack(accountNumber: number): void {
     this.#release(this.#options.wallets.releases('wanted', accountNumber))
   }
 
-  /** Everything that is idle, before the ledger is closed. */
+  /** Gives back all idle leases, before the ledger is closed. */
   stop(): void {
     clearInterval(this.#sweep)
     this.#sweep = undefined

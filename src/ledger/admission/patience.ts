@@ -1,20 +1,20 @@
 /**
- * Decides how long to wait for a Postgres, or a ledger process, that says nothing. Something is asked of it four times a second, so that its silence is noticed whatever
- * else is asked; then the callers that wait are told so, and need not wait as long as a connection takes to fail. Rules: nodes.md "Silence"; processes.md "Death".
+ * Decides how long to wait for a Postgres, or a ledger process, that says nothing. It is asked something four times a second, so that its silence is noticed even when
+ * nothing else is asked. When it is silent, the waiting callers are told so, and need not wait until the connection fails. Rules: nodes.md "Silence"; processes.md "Death".
  */
 
 export type PatienceOptions = Readonly<{
-  /** What was given up has failed by a bug since. */
+  /** Called when a promise that was given up is rejected later, which only a bug does. */
   onBug: (bug: unknown) => void
   silenceMs?: number
   lookMs?: number
   monotonicMs?: () => number
 }>
 
-/** With the looks, and what a busy machine adds to them, less than the second that a client waits. */
+/** How long a silence may last. Together with the looks, and with the delay of a busy machine, it is less than the second that a client waits. */
 const SILENCE_MS = 600
 const LOOK_MS = 50
-/** One look alone may come before an answer that is there already, because this thread stood still. */
+/** How many looks in a row must find silence: after this thread stood still, the first look may run before the handler of an answer that has already arrived. */
 const SILENT_LOOKS = 2
 
 export class Patience {
@@ -33,7 +33,7 @@ export class Patience {
     this.#heardMs = this.#monotonicMs()
   }
 
-  /** The server has answered something. */
+  /** To be called when the server has answered anything. */
   hear(): void {
     this.#heardMs = this.#monotonicMs()
     this.#silentLooks = 0
@@ -43,7 +43,7 @@ export class Patience {
     return this.#monotonicMs() - this.#heardMs > this.#silenceMs
   }
 
-  /** What comes of it, or `unavailable` once the server is silent. `onLate` is told what comes of it after that, in the turn in which it comes. */
+  /** The value of `working`, or `unavailable` once the server is silent. `onLate` gets a value that comes after that, in the turn in which it comes. */
   async whileHeard<T>(working: Promise<T>, onLate: (late: T) => void = () => undefined): Promise<T | 'unavailable'> {
     const { promise: givenUp, resolve } = Promise.withResolvers<'unavailable'>()
     let isGivenUp = false

@@ -1,18 +1,18 @@
 /**
- * Tasks that the thread was asked and has not answered, by the numbers under which they are sent: what a dead thread leaves of them is asked again. Rules: ledger.md
+ * Tasks that the thread was asked and has not answered, by the numbers under which they are sent. The tasks that a dead thread leaves unanswered are asked again. Rules: ledger.md
  * "Twice is once".
  */
 
 import { type Answer, type Committed, type NumberedTask, type Task, unavailable } from '../task.ts'
 
-/** `indeterminate`: a thread died with the task and may have committed it; what it is answered now, if that is `unavailable`, says nothing of that. */
+/** `indeterminate`: a thread died with the task and may have committed it, so that an `unavailable` now does not say that nothing was written. */
 export type Heard = Readonly<{ task: Task; answer: Answer; failure: 'certain' | 'indeterminate' }>
 
 export type Pending = { readonly task: Task; readonly resolve: (answer: Answer) => void; sends: number }
 
 type Taken = Readonly<{ taken: readonly Pending[]; heard: readonly Heard[] }>
 
-/** A task that has killed this many threads is answered `unavailable`. */
+/** A task with which this many threads have died is answered `unavailable`. */
 const SENDS_MAX = 3
 
 export class PendingTasks {
@@ -35,7 +35,7 @@ export class PendingTasks {
     if (pending !== undefined) pending.sends++
   }
 
-  /** The pending tasks of these answers, and the answers in the same order. */
+  /** Removes the pending tasks of these answers, and returns them with the answers in the same order. */
   takeAnswered({ settled, answers }: Pick<Committed, 'settled' | 'answers'>): Taken {
     const taken: Pending[] = []
     const heard: Heard[] = []
@@ -51,7 +51,7 @@ export class PendingTasks {
     return { taken, heard }
   }
 
-  /** Tasks that too many threads died with. */
+  /** Removes and returns the tasks with which too many threads died. */
   takeWorn(): readonly Pending[] {
     const worn = [...this.#pending].filter(([, { sends }]) => sends >= this.#sendsMax)
     for (const [number] of worn) this.#pending.delete(number)
@@ -64,16 +64,16 @@ export class PendingTasks {
     return all
   }
 
-  /** In the order in which they were asked. */
+  /** All pending tasks, in the order in which they were asked. */
   tasks(): NumberedTask[] {
     return [...this.#pending].map(([number, { task }]) => ({ number, task }))
   }
 }
 
-/** Asked again after a thread's death: the first time may have been committed and not acknowledged. */
+/** A task that was asked again after a thread's death is indeterminate: the dead thread may have committed it without acknowledging it. */
 const heardBy = ({ task, sends }: Pending, answer: Answer): Heard => ({ task, answer, failure: sends <= 1 ? 'certain' : 'indeterminate' })
 
-/** No thread will answer it: where none ever had it, nothing of it is done. */
+/** The refusal of a task that no thread will answer. If no thread ever had the task, it is certain that nothing was written. */
 export const refusalOf = ({ task, sends }: Pending): Heard => ({
   task,
   answer: unavailable(task),

@@ -1,4 +1,4 @@
-/** Leaves a row of every request that is held for longer than a moment, by which its end is known should this process die. Rules: money.md "Crashes". */
+/** Writes a row for every request that is held for longer than a moment: should this process die, the row says how far the request had come. Rules: money.md "Crashes". */
 
 import type { Progress } from '../ledger.ts'
 import type { InFlightCheckpoint } from '../task.ts'
@@ -23,18 +23,18 @@ export class RequestCheckpoints {
     this.#around = around
   }
 
-  /** Something is held. */
+  /** To be called when a request is held. */
   watch(): void {
     this.#sweep ??= setInterval(() => this.#checkpointOld(), Math.min(SWEEP_MS_MAX, this.#around.afterMs / 2))
   }
 
-  /** More is known of a request: its row says it, if it has one. */
+  /** To be called when a request has made progress; its row is written again, if it has one. */
   note(requestId: string, progress: Progress): void {
     const checkpoint = this.#around.wallets.checkpoint(requestId, progress)
     if (checkpoint !== undefined) this.#send(checkpoint)
   }
 
-  /** The storage may have lost the last ones. */
+  /** Writes all checkpoints again, because the storage may have lost the last ones. */
   repeat(): void {
     for (const checkpoint of this.#around.wallets.checkpoints()) this.#send(checkpoint)
   }

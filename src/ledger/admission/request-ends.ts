@@ -1,6 +1,6 @@
 /**
- * Follows requests that ended: their receipts are written, kept by the spill, or indeterminate until the storage works again. The thread's answer to a write is
- * learned by the wallets in the very turn in which it comes. Rules: money.md "Settle", "Crashes"; ledger.md "Failing writes", "Spill", "Attempts".
+ * Follows requests that ended: a receipt is written, kept by the spill, or indeterminate until the storage works again. The wallets learn the thread's answer to a
+ * write in the very turn in which it comes. Rules: money.md "Settle", "Crashes"; ledger.md "Failing writes", "Spill", "Attempts".
  */
 
 import type { Answer, Calls, Debit } from '../task.ts'
@@ -8,7 +8,7 @@ import type { Heard } from './pending-tasks.ts'
 import type { Wallets } from './wallets.ts'
 import type { Writer } from './writer.ts'
 
-/** While the storage fails; beyond that the oldest are forgotten. */
+/** The most requests whose upstream calls are kept while the storage fails; beyond it the oldest are forgotten. */
 const UNRECORDED_MAX = 10_000
 
 /** `isShared`: other nodes spend of the same balances. `resync` reads the wallets of these keys again. */
@@ -23,13 +23,13 @@ type Around = Readonly<{
 export class RequestEnds {
   readonly #around: Around
   readonly #wallets: Wallets
-  /** Ended without a receipt as far as is known: when the storage works again, it says whether that is so, and their checkpoints go. */
+  /** Requests that ended without a receipt as far as is known. When the storage works again, it is asked whether they have one, and their checkpoints are removed. */
   readonly #indeterminate = new Set<string>()
-  /** Upstream calls of requests that have no receipt, for when the storage works again; where the receipt itself is indeterminate, for when that is known. */
+  /** Upstream calls of requests without a receipt, to be recorded when the storage works again; if the receipt is indeterminate, once it is known to be missing. */
   readonly #unrecorded = new Map<string, Calls>()
-  /** Acknowledged, kept by the spill, and not yet known to have their receipts. */
+  /** Requests whose settle the spill keeps: it is acknowledged, and their receipt is not yet known to be written. */
   readonly #spilled = new Set<string>()
-  /** Whose cost is in the rows that are read now, or is not. */
+  /** Requests whose cost may or may not be counted in rows that are read now. */
   readonly #unknown = new Set<string>()
 
   constructor(around: Around) {
@@ -44,7 +44,7 @@ export class RequestEnds {
 
   learnSettle(debit: Debit, answer: Answer, failure: Heard['failure']): void {
     const { requestId, hasCheckpoint } = debit
-    // Not on disk: it stays unsettled in memory, and so counts as spent also when rows are read again.
+    // The receipt is not in the ledger yet: the cost stays unsettled in memory, and so counts as spent also when rows are read again.
     if (answer === 'spilled') {
       this.#spilled.add(requestId)
       if (failure === 'indeterminate') this.#unknown.add(requestId)
@@ -70,14 +70,14 @@ export class RequestEnds {
     if (answer === 'unavailable') this.#keepUnrecorded(calls)
   }
 
-  /** Some of them a dead thread may have committed before: then they were in rows that were read since, and counted as unsettled beside them. */
+  /** A dead thread may have committed some of them before. Rows that were read since count these, while memory counted them as unsettled, too; so the wallets are read again. */
   learnReplayed(requestIds: readonly string[]): void {
     const keyIds = new Set(requestIds.map((requestId) => this.#wallets.settlingKeyOf(requestId)).filter((keyId) => keyId !== undefined))
     for (const requestId of requestIds) this.#written(requestId)
     this.#around.resync([...keyIds])
   }
 
-  /** The dead thread may have replayed the spill without saying so; the thread that opens the file has replayed the rest. */
+  /** Asks for all spilled requests: the dead thread may have replayed some without telling, and the thread that opens the ledger has replayed the rest. */
   onTakeOver(): void {
     for (const requestId of this.#spilled) {
       this.#unknown.add(requestId)
@@ -99,7 +99,7 @@ export class RequestEnds {
       .catch((bug: unknown) => onFault({ problem: 'an indeterminate end failed by a bug', bug }))
   }
 
-  /** Upstream calls that no receipt tells of. */
+  /** Records upstream calls that no receipt covers. */
   record(calls: Calls): void {
     const { writer, onFault } = this.#around
     writer.ask({ kind: 'attempts', calls }).catch((bug: unknown) => onFault({ problem: 'recording upstream calls failed by a bug', bug }))
@@ -113,7 +113,7 @@ export class RequestEnds {
     }
   }
 
-  /** A receipt that was indeterminate, or another's, is there: what it took is in the key's row. */
+  /** Learns that there is a receipt, one that was indeterminate or that another process wrote; the key's row has its cost. */
   #learnSettled(requestId: string): void {
     this.#unrecorded.delete(requestId)
     const keyId = this.#wallets.settlingKeyOf(requestId)

@@ -4,26 +4,26 @@ import { placeText, type WritablePlace } from '../place.ts'
 import type { Committed, FromThread, LedgerFault, Loss, Opened, OpenProblem, TellMigration, ToThread } from '../task.ts'
 
 export type ThreadOptions = Readonly<{
-  /** As it is when a thread opens it. */
+  /** Returns the place as it is at the moment; called whenever a thread opens the ledger. */
   place: () => WritablePlace
   bootId: string
   startThread: () => Worker
   now: () => number
   /** How long a failing commit is tried again before its tasks are answered `unavailable`. */
   retryMs: number
-  /** Room for what is settled while the ledger cannot be written; 0: none is kept. */
+  /** The size of the spill; 0: there is no spill. */
   spillBytes: number
   onFault: (fault: LedgerFault) => void
-  /** Is told of each step by which an older ledger is brought to this version; absent: it is refused. */
+  /** Told of each step by which an older ledger is brought to this version; absent: an older ledger is refused. */
   onMigration?: TellMigration
-  /** Told of each step of the opening, so that one that takes long is not taken for one that hangs. */
+  /** Told of each step of the opening, so that a long opening is not mistaken for one that hangs. */
   onStep?: (step: string) => void
-  /** Of a file, as it is when a thread opens it: relays live that have requests in flight. */
+  /** On a file: whether relays that live may have requests in flight; called whenever a thread opens the ledger. */
   keepsInFlight?: () => boolean
 }>
 
 export type ThreadHandle = Readonly<{
-  /** When the file is open, or why it is not. */
+  /** Resolves when the ledger is open, or with the reason why it is not. */
   opened: Promise<Opened | OpenProblem>
   post(message: ToThread): void
   terminate(): void
@@ -31,22 +31,22 @@ export type ThreadHandle = Readonly<{
 
 export type ThreadListener = Readonly<{
   onCommitted(committed: Committed): void
-  /** The files at the path are not those that are open any more, and why; undefined: they are again. */
+  /** Called with the reason when the files at the path are no longer the open ones, and with undefined when they are again. */
   onLost(loss: Loss | undefined): void
   onWalCheckpointDue(): void
   onClosed(): void
-  /** The thread ended, for whatever reason. */
+  /** Called when the thread has ended, for whatever reason. */
   onEnd(): void
-  /** Of a file whose writer has relays. */
+  /** Called only on a file whose writer has relays. */
   onRelay?(message: RelayMessage): void
 }>
 
 export type RelayMessage = Extract<FromThread, { kind: 'relayJoined' | 'relayGone' }>
 
-/** Begins what writes, or finds it: a thread of this process, or a process elsewhere. */
+/** Starts the thread of this process that writes, or connects to the process that does. */
 export type Enter = (listener: ThreadListener) => ThreadHandle
 
-/** `writes`: what `enter` finds, in the operator's words; default: the ledger thread. `sendsMax`: how many of these may die with a task before it is given up. */
+/** `writes`: what `enter` finds, in the operator's words; default: the ledger thread. `sendsMax`: how many of these may die with a task before the task is given up. */
 export type WriterOptions = Pick<ThreadOptions, 'onFault'> & Readonly<{ enter: Enter; writes?: string; sendsMax?: number }>
 
 export function enterThread(options: ThreadOptions, listener: ThreadListener): ThreadHandle {
@@ -83,13 +83,13 @@ export function enterThread(options: ThreadOptions, listener: ThreadListener): T
         return listener.onClosed()
     }
   })
-  // The event has only words, which may quote what was written: the thread tells its own bugs, and this is for what it could not.
+  // The event's message is left out, because it may quote what was written. The thread reports its bugs itself; this is for a failure that it could not report.
   worker.addEventListener('error', () => onFault({ problem: 'ledger thread: it failed' }))
   worker.addEventListener('close', () => {
     resolve({ problem: 'unwritable', message: `${placeText(place)}: the ledger thread ended while it opened it` })
     listener.onEnd()
   })
-  // Only values that structured clone copies: no functions, no classes of ours.
+  // A message holds only values that structured clone copies: no functions, and no classes of ours.
   const post = (message: ToThread): void => worker.postMessage(message)
   const migrates = onMigration !== undefined
   post({ kind: 'open', place, bootId, now: now(), retryMs, spillBytes, migrates, ...(keepsInFlight() ? { keepsInFlight: true } : {}) })

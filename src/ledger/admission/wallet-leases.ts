@@ -1,6 +1,6 @@
 /**
- * The leases behind the wallets of a shared ledger: a request is held at once where the leases of its account and key cover it, else its node asks for more, and what
- * lies idle goes back. Pure state, without a clock. Rules: ledger.md "Leases".
+ * The leases behind the wallets of a shared ledger: a request is held at once when the leases of its account and key cover it; otherwise the node asks for a larger lease. Idle
+ * leases are given back. Pure state, without a clock. Rules: ledger.md "Leases".
  */
 
 import { covers, type GiveBackReason, idleOf, type Lease, noteIdle, runningOf, stayOf } from '../../core/lease.ts'
@@ -8,7 +8,7 @@ import { picos } from '../../core/money.ts'
 import type { HoldRequest } from '../ledger.ts'
 import type { LeaseAnswer, LeaseAsk, LeaseMove, LeaseSide } from '../task.ts'
 
-/** `unsettledPicos`: sent and not acknowledged. */
+/** `unsettledPicos`: the cost of settles that were sent and are not acknowledged. */
 type LeasedAccount = {
   readonly number: number
   balancePicos: bigint
@@ -30,15 +30,15 @@ export type LeasedKey<Account extends LeasedAccount = LeasedAccount> = {
 type Asking<Key> = Readonly<{ request: HoldRequest; key: Key }>
 
 export class WalletLeases<Key extends LeasedKey> {
-  /** Asks that are not answered, by the number of their move. */
+  /** Asks that are not answered, by move number. */
   readonly #asking = new Map<number, Asking<Key>>()
   readonly #accounts = new Set<Key['account']>()
-  /** Of keys with a limit. */
+  /** Keys that have leases of their limits. */
   readonly #keys = new Set<Key>()
-  /** By the number of the move. */
+  /** Releases that are not answered, by move number. */
   readonly #releasing = new Map<number, Readonly<{ account: Key['account'] | undefined; key: Key | undefined }>>()
   #lastMove = 0
-  /** Moves sent up to here were done to rows that may be gone. */
+  /** The number of the last move whose rows may be gone: the answers to it and to earlier moves count as unavailable. */
   #forgotten = 0
 
   covers(key: Key, amountPicos: bigint): boolean {
@@ -50,7 +50,7 @@ export class WalletLeases<Key extends LeasedKey> {
     noteIdle(key)
   }
 
-  /** Sets the idle part of the request's leases aside for it until `answered`. */
+  /** Sets the idle part of the request's leases aside for the request until `answered`. */
   ask(key: Key, request: HoldRequest): LeaseAsk {
     const { account } = key
     const number = ++this.#lastMove
@@ -69,7 +69,7 @@ export class WalletLeases<Key extends LeasedKey> {
     return ask
   }
 
-  /** Learns the rows. Returns the request that is to be held now, where it was granted. */
+  /** Learns the rows. Returns the request that is to be held now, if it was granted. */
   answered({ number }: LeaseAsk, answer: LeaseAnswer | 'unavailable'): Asking<Key> | undefined {
     const asking = this.#asking.get(number)
     if (asking === undefined) return undefined
@@ -90,7 +90,7 @@ export class WalletLeases<Key extends LeasedKey> {
     this.#learn(releasing.account, releasing.key, number > this.#forgotten ? answer : 'unavailable')
   }
 
-  /** The part of these leases to give back now, if any. It counts as gone from here on. */
+  /** The move that gives back what these leases need not keep, if there is such a part; that part counts as gone from here on. */
   release(account: Key['account'] | undefined, key: Key | undefined, reason: GiveBackReason): LeaseMove | undefined {
     const accountStays = account === undefined || !this.#accounts.has(account) ? undefined : stayOf(account, reason)
     const keyStays = key === undefined || !this.#keys.has(key) ? undefined : stayOf(key, reason)
@@ -107,7 +107,7 @@ export class WalletLeases<Key extends LeasedKey> {
     }
   }
 
-  /** Of all leases, or of one account's and its keys'. */
+  /** The moves that give back all leases, or those of one account and its keys. */
   releases(reason: GiveBackReason, accountNumber?: number): readonly LeaseMove[] {
     const moves: (LeaseMove | undefined)[] = []
     const concerns = ({ number }: LeasedAccount): boolean => accountNumber === undefined || number === accountNumber
@@ -116,7 +116,7 @@ export class WalletLeases<Key extends LeasedKey> {
     return moves.filter((move) => move !== undefined)
   }
 
-  /** A look at what was not needed since the last one. */
+  /** The moves that give back what was not needed since the last sweep. */
   sweep(): readonly LeaseMove[] {
     const moves = this.releases('unused')
     for (const leases of [this.#accounts, this.#keys]) {
@@ -128,13 +128,13 @@ export class WalletLeases<Key extends LeasedKey> {
     return moves
   }
 
-  /** A settle of the key was indeterminate, so that what was learned meanwhile may be too little. */
+  /** To be called when a settle of the key was indeterminate: the amounts that were learned meanwhile may be too small. */
   setIndeterminate(key: Key): void {
     if (this.#accounts.has(key.account)) key.account.lease.isIndeterminate = true
     if (this.#keys.has(key)) key.lease.isIndeterminate = true
   }
 
-  /** The balance or limit behind them shrank by another way than a settle: their idle part is asked for again. */
+  /** To be called when the account's balance changed by another way than a settle: the idle part of its lease is asked for again. */
   forgetAccount(account: Key['account']): void {
     if (this.#accounts.has(account)) forgetIdle(account)
   }
@@ -143,18 +143,18 @@ export class WalletLeases<Key extends LeasedKey> {
     if (this.#keys.has(key)) forgetIdle(key)
   }
 
-  /** The node that writes now may have lost them, with the rows: until asked, nothing is idle. */
+  /** To be called when another thread writes: the leases may be lost with the rows, so nothing counts as idle until it is asked for again. */
   forget(): void {
     this.#forgotten = this.#lastMove
     for (const leases of [this.#accounts, this.#keys]) for (const one of leases) forgetIdle(one)
   }
 
-  /** Nothing is leased, as far as is known, and nothing comes back. */
+  /** Whether nothing is known to be leased, and no move waits for its answer. */
   get isEmpty(): boolean {
     return this.#accounts.size === 0 && this.#keys.size === 0 && this.#asking.size === 0 && this.#releasing.size === 0
   }
 
-  /** Whether it may leave the memory, and its account with it: there is nothing that they would have to give back. */
+  /** Whether the key has nothing to give back, and so may leave the memory; if it is the last key of its account, the account has nothing either. */
   isWithout(key: Key, isLast: boolean): boolean {
     return !this.#keys.has(key) && !(isLast && this.#accounts.has(key.account))
   }
@@ -166,7 +166,7 @@ export class WalletLeases<Key extends LeasedKey> {
     }
   }
 
-  /** The rows as they are behind all that was sent before; what is not acknowledged is not in them. */
+  /** Learns the rows, which count everything that was sent before the move, but not what is not acknowledged yet. */
   #learn(account: Key['account'] | undefined, key: Key | undefined, answer: LeaseAnswer | 'unavailable'): void {
     if (account !== undefined) this.#accounts.add(account)
     if (key !== undefined) this.#keys.add(key)

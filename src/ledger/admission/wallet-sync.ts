@@ -1,6 +1,6 @@
 /**
- * The wallets in memory are kept as the ledger's rows are: what an answer says of them is learned in the very turn in which it comes, and rows are read again wherever
- * memory may be wrong. Rules: ledger.md "Wallets", "Failing writes".
+ * Keeps the wallets in memory up to date with the ledger's rows: an answer is learned in the very turn in which it comes, and rows are read again whenever memory may be
+ * wrong. Rules: ledger.md "Wallets", "Failing writes".
  */
 
 import type { KeyChange } from '../ledger.ts'
@@ -24,9 +24,9 @@ type Around = Readonly<{
 
 export class WalletSync {
   readonly #around: Around
-  /** On Postgres: an operator's write was not answered by the database, and may have been done. */
+  /** On Postgres: whether the database has not answered an operator's write, which may have been done. */
   #isActIndeterminate = false
-  /** Rows came that could not be taken. */
+  /** Whether rows arrived that could not be learned, so that they must be read again. */
   #isReadOwed = false
 
   constructor(around: Around) {
@@ -34,13 +34,13 @@ export class WalletSync {
   }
 
   learn(heard: readonly Heard[]): void {
-    // Writes first: a row that was read in the same commit has them in it, and must find them done or no wallet to do them to.
+    // Writes are learned first: a row that was read in the same commit counts them already, so they must not be added to its wallet afterwards.
     for (const { task, answer, failure } of heard) this.#learn(task, answer, failure)
     for (const { task, answer } of heard) this.#load(task, answer)
     this.#readWhatIsOwed()
   }
 
-  /** Another node's word. What it changed is in the rows by now. */
+  /** Takes another node's message, and reads the rows, which have the change by now. */
   hear(message: Exclude<NodeMessage, { kind: 'giveBack' }>): void {
     const { wallets, onChange } = this.#around
     if (message.kind === 'credit') {
@@ -48,7 +48,7 @@ export class WalletSync {
       this.read(keyId === undefined ? [] : [keyId])
       return
     }
-    // Any program that may connect to the database can send it: no answer is cut until the row says so.
+    // Any program that may connect to the database can send this message, so no answer is cut until the row says that the key is disabled.
     for (const keyId of message.keyIds) onChange({ keyId, stop: null })
     this.read(message.keyIds.filter((keyId) => wallets.keys.has(keyId)))
   }
@@ -58,7 +58,7 @@ export class WalletSync {
     void this.#read(keyIds)
   }
 
-  /** Ends when the wallets are as the rows are, or when the rows cannot be read. */
+  /** Resolves when the wallets have what the rows say, or when the rows cannot be read. */
   readAll(): Promise<void> {
     return this.#read(this.#around.wallets.keys.ids())
   }
@@ -74,7 +74,7 @@ export class WalletSync {
     }
   }
 
-  /** What came of an operator's indeterminate write is in the rows once the storage works; no other message tells it. */
+  /** Reads all wallets after an operator's indeterminate write: only the rows say whether it was done. To be called when the storage works again. */
   readAfterIndeterminate(): void {
     if (!this.#isActIndeterminate) return
     this.#isActIndeterminate = false
@@ -108,7 +108,7 @@ export class WalletSync {
 
   #load(task: Task, answer: Answer): void {
     const { wallets, isShared, onChange } = this.#around
-    // Behind the settles of the same commit, whose costs are in the rows that it tells of.
+    // Leases are learned behind the settles of the same commit, whose costs are counted in the rows of the answer.
     if (task.kind === 'ask') wallets.answered(task.ask, answer as Answers['ask'], performance.now())
     if (task.kind === 'release') wallets.released(task.release, answer as Answers['release'])
     if (typeof answer !== 'object') return
@@ -123,7 +123,7 @@ export class WalletSync {
     for (const { keyId, isActive, isAccountActive } of answer) if (!isActive || !isAccountActive) onChange({ keyId, stop: 'disabled' })
   }
 
-  /** Later, where the rows may or may not count what memory counts as unsettled. */
+  /** Learns the rows, or puts that off while it is unknown whether the rows count what memory counts as unsettled. */
   #resync(states: readonly KeyState[]): void {
     const { wallets, ends } = this.#around
     if (ends.isAnyUnknown) this.#isReadOwed = true

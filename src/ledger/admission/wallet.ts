@@ -9,7 +9,7 @@ export type AccountWallet = {
   isActive: boolean
   balancePicos: bigint
   heldPicos: bigint
-  /** Sent and not acknowledged; in the balance already. */
+  /** The cost of settles that were sent and are not acknowledged; `balancePicos` is already less by it. */
   unsettledPicos: bigint
   lease: Lease
   toppedUpAt: number

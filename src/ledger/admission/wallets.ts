@@ -1,6 +1,6 @@
 /**
- * Admission in the one writer's memory: what requests in flight hold of the wallets of their keys, and what their ends took. Pure state: it sends nothing and knows
- * no clock. Rules: money.md "Holds"; ledger.md "Wallets".
+ * Admission in the one writer's memory: what requests in flight hold of the wallets of their keys, and what ended requests cost. Pure state: this class sends nothing and
+ * reads no clock. Rules: money.md "Holds"; ledger.md "Wallets".
  */
 
 import { shortageOf } from '../../core/key.ts'
@@ -27,22 +27,22 @@ export class Wallets {
   readonly #settling = new Map<string, Settling>()
   readonly #prices = new PriceBook()
   readonly #leases = new WalletLeases<KeyWallet>()
-  /** Of a node: the boot as which it admits now. What it admitted as an earlier one is waived once that was fenced. */
+  /** On a node: the boot under which requests are admitted now. Requests that were admitted under an earlier boot are waived once that boot was fenced. */
   #boot: number | undefined
 
-  /** `boot`: under which requests are held; undefined for the only writer. */
+  /** `boot`: the boot under which requests are held; undefined for the only writer. */
   constructor(walletsMax?: number, boot?: number) {
     this.keys = new KeyWallets(this.#leases, walletsMax)
     this.#boot = boot
   }
 
-  /** Later holds belong to another boot: the leases of the one before are lost. */
+  /** Later holds belong to another boot; the leases of the boot before are lost. */
   becomeBoot(boot: number): void {
     this.#boot = boot
     this.forgetLeases()
   }
 
-  /** Reads each key's rows again before its next request, since other nodes may have changed them. Returns the keys that run now, to be read at once. */
+  /** Marks all keys: their rows are read again before their next request, since other nodes may have changed them. Returns the keys with requests in flight, to be read at once. */
   setAllIndeterminate(): readonly string[] {
     this.keys.setAllIndeterminate()
     return this.runningKeys()
@@ -57,7 +57,7 @@ export class Wallets {
     return this.#prices.versions
   }
 
-  /** As the only writer. `unknown`: the key must be loaded first. `nowMs`: monotonic. */
+  /** Holds as the only writer. `unknown`: the key must be loaded first. `nowMs`: monotonic. */
   hold(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' {
     const key = this.#keyFor(request)
     if (typeof key === 'string') return key
@@ -67,7 +67,7 @@ export class Wallets {
     return 'held'
   }
 
-  /** As one of several nodes, out of its leases, where they cover the request. */
+  /** Holds as one of several nodes, if its leases cover the request. */
   holdCovered(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' | 'uncovered' {
     const key = this.#keyFor(request)
     if (typeof key === 'string') return key
@@ -77,14 +77,14 @@ export class Wallets {
     return 'held'
   }
 
-  /** The same; where they do not cover the request, what to ask. `answered` must follow. */
+  /** Holds like `holdCovered`. If the leases do not cover the request, returns the ask to send; `answered` must follow. */
   holdLeased(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' | LeaseAsk {
     const answer = this.holdCovered(request, nowMs)
     const key = this.keys.get(request.keyId)
     return answer === 'uncovered' ? (key === undefined ? 'unknown' : this.#leases.ask(key, request)) : answer
   }
 
-  /** Where it was granted the request is held from now on, unless its key may not be used any more. */
+  /** Learns the answer to an ask. If the request was granted, it is held from now on, unless its key may no longer be used. */
   answered(ask: LeaseAsk, answer: LeaseAnswer | 'unavailable', nowMs: number): void {
     const granted = this.#leases.answered(ask, answer)
     if (granted !== undefined && this.#keyFor(granted.request) === granted.key) this.#admit(granted.key, granted.request, nowMs)
@@ -94,17 +94,17 @@ export class Wallets {
     this.#leases.released(release, answer)
   }
 
-  /** The leases to give back now, of all accounts or of one. */
+  /** The moves that give back leases now, of all accounts or of one. */
   releases(reason: GiveBackReason, accountNumber?: number): readonly LeaseMove[] {
     return this.#leases.releases(reason, accountNumber)
   }
 
-  /** The leases that were not needed since the last call. */
+  /** The moves that give back the leases that were not needed since the last call. */
   sweepLeases(): readonly LeaseMove[] {
     return this.#leases.sweep()
   }
 
-  /** Another thread writes now. */
+  /** To be called when another thread writes, because the leases may be lost with the rows. */
   forgetLeases(): void {
     this.#leases.forget()
   }
@@ -113,7 +113,7 @@ export class Wallets {
     return this.#leases.isEmpty
   }
 
-  /** A request of the key has ended: what may not lie idle goes back. */
+  /** The move that gives back, after a request of the key has ended, what may not lie idle. */
   releaseOf(keyId: string): LeaseMove | undefined {
     const key = this.keys.get(keyId)
     return key && this.#leases.release(key.account, key, 'ended')
@@ -158,7 +158,7 @@ export class Wallets {
     return { ...settlement, ...factsOf(request), price: request.price + level, hasCheckpoint }
   }
 
-  /** The receipt is on disk. */
+  /** To be called when the receipt is on disk. */
   settled(requestId: string): void {
     const settling = this.#settling.get(requestId)
     if (settling === undefined) return
@@ -169,7 +169,7 @@ export class Wallets {
     key.account.unsettledPicos -= costPicos
   }
 
-  /** No receipt was written, and none will be. */
+  /** To be called when no receipt was written and none will be. */
   putBack(requestId: string): void {
     const settling = this.#settling.get(requestId)
     if (settling === undefined) return
@@ -189,7 +189,7 @@ export class Wallets {
     return this.#settling.get(requestId)?.key.id
   }
 
-  /** Undefined: nothing is held under this id. `hasCheckpoint`: its checkpoint must be removed. `calls`: whose request it was, should upstream calls of it be recorded. */
+  /** Undefined: nothing is held under this id. `hasCheckpoint`: its checkpoint must be removed. `calls`: the request, key and price under which its upstream calls are recorded. */
   void(requestId: string): Readonly<{ keyId: string; hasCheckpoint: boolean; calls: Omit<Calls, 'attempts'> }> | undefined {
     const request = this.#release(requestId)
     if (request === undefined) return undefined
@@ -198,7 +198,7 @@ export class Wallets {
     return { keyId: key.id, hasCheckpoint, calls: { requestId, accountNumber: key.account.number, keyNumber: key.number, price } }
   }
 
-  /** The row to write, once the request is old enough to leave one. */
+  /** Notes the progress. Returns the checkpoint to write, once the request is old enough to have one. */
   checkpoint(requestId: string, progress: Progress): InFlightCheckpoint | undefined {
     const request = this.#requests.get(requestId)
     if (request === undefined) return undefined
@@ -206,7 +206,7 @@ export class Wallets {
     return request.hasCheckpoint ? checkpointOf(request) : undefined
   }
 
-  /** First checkpoints of the requests that were held at `heldUntilMs` or before. */
+  /** The first checkpoints of requests that were held at `heldUntilMs` or before. */
   due(heldUntilMs: number): readonly InFlightCheckpoint[] {
     const checkpoints: InFlightCheckpoint[] = []
     for (const request of this.#requests.values()) {
@@ -218,7 +218,7 @@ export class Wallets {
     return checkpoints
   }
 
-  /** All checkpoints again, for a storage that may have lost the last ones. */
+  /** All checkpoints again, because the storage may have lost the last ones. */
   checkpoints(): readonly InFlightCheckpoint[] {
     return [...this.#requests.values()].filter(({ hasCheckpoint }) => hasCheckpoint).map(checkpointOf)
   }
@@ -231,7 +231,7 @@ export class Wallets {
     return [...this.#settling.values(), ...this.#requests.values()].map(({ hold }) => hold)
   }
 
-  /** Takes a request and what it held out of the wallet; its pin stays. */
+  /** Removes a request, and takes what it held out of the wallets. The key stays pinned in memory. */
   #release(requestId: string): HeldRequest | undefined {
     const request = this.#requests.get(requestId)
     if (request === undefined) return undefined

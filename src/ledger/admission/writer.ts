@@ -1,6 +1,6 @@
 /**
- * The thread that writes, as the gateway asks it: numbered tasks, those of one turn in one message, each answered after its commit. A thread that dies is
- * started again and asked again: every write is the same by its id when it comes twice. Rules: ledger.md "Group commit", "Twice is once".
+ * The gateway's side of the thread that writes: tasks are numbered, those of one turn go in one message, and each is answered after its commit. When the thread dies, a new
+ * one is started and asked the unanswered tasks again: a write that comes twice is done once, by its id. Rules: ledger.md "Group commit", "Twice is once".
  */
 
 import type { PriceVersion } from '../columns/parts.ts'
@@ -26,16 +26,16 @@ import type { ThreadHandle, WriterOptions } from './thread-handle.ts'
 export type WriterListener = Readonly<{
   /** All price versions that tasks name by their place; the list only grows. */
   prices(): readonly PriceVersion[]
-  /** In the turn in which the answers came, before the callers get them. `committed` is absent where no thread could be asked. */
+  /** Called in the turn in which the answers came, before the callers get them. `committed` is absent when no thread could be asked. */
   onAnswers(heard: readonly Heard[], committed?: Committed): void
-  /** A thread has opened a file that an earlier run, or an earlier thread, did not close. */
+  /** Called when a thread has opened a store that an earlier run, or an earlier thread, did not close. */
   onLeftOpen(): void
-  /** These requests, whose settle was answered `spilled`, have their receipt now. */
+  /** Called when these requests, whose settle was answered `spilled`, have their receipt. */
   onReplayed(requestIds: readonly string[]): void
-  /** How the committed rows can be had while the ledger is not at its place. */
+  /** Tells the operator how to save the committed rows while the ledger is not at its path. */
   rescueHint(loss: Loss): string
   onWalCheckpointDue(): void
-  /** Another thread has taken over and is being asked again; what is told or asked now comes behind that. Ends when the wallets are as the rows behind it are. */
+  /** Called when a new thread has got the unanswered tasks again; whatever is sent now comes behind these. Resolves when the wallets have been read again. */
   onTakeOver(): Promise<void>
 }>
 
@@ -53,9 +53,9 @@ export class Writer {
   #isWritable = false
   #loss: Loss | undefined
   #closing: PromiseWithResolvers<void> | undefined
-  /** Ends when the wallets have what a dead thread committed and did not tell. */
+  /** Resolves when the wallets have what a dead thread committed and did not tell. */
   #walletsRead: Promise<void> = Promise.resolve()
-  /** Ends when the last answer to an operator that waits for the wallets has left; undefined: none waits. */
+  /** Resolves when the last operator's answer that waits for the wallets has left; undefined: none waits. */
   #operatorsAnswered: Promise<void> | undefined
 
   constructor(options: WriterOptions, listener: WriterListener) {
@@ -64,7 +64,7 @@ export class Writer {
     this.#listener = listener
   }
 
-  /** Opens the file in a new thread. Once. */
+  /** Opens the ledger in a new thread. To be called once. */
   start(): Promise<Opened | OpenProblem> {
     return this.#open()
   }
@@ -74,12 +74,12 @@ export class Writer {
     return this.#isWritable && this.#loss === undefined
   }
 
-  /** Why the ledger at the path is not the one that is open; undefined: it is. */
+  /** Why the ledger at the path is not the open one; undefined: it is. */
   get lost(): string | undefined {
     return this.#loss?.problem
   }
 
-  /** One writes, or opens the ledger for it. */
+  /** Whether a thread writes, or opens the ledger in order to write. */
   get hasThread(): boolean {
     return this.#thread !== undefined
   }
@@ -88,7 +88,7 @@ export class Writer {
     return this.#closing !== undefined
   }
 
-  /** The answer's type follows from the task's: the thread answers each kind in kind. */
+  /** The answer's type follows from the task's kind. */
   ask<K extends Task['kind']>(task: Extract<Task, { kind: K }>): Promise<Answers[K]> {
     const { promise, resolve } = Promise.withResolvers<Answer>()
     const pending = { task, resolve, sends: 0 }
@@ -97,20 +97,20 @@ export class Writer {
     return promise as Promise<Answers[K]>
   }
 
-  /** No caller waits for the answer. */
+  /** Sends a task whose answer no caller waits for. */
   tell(task: Task): void {
     if (this.#thread !== undefined && this.#closing === undefined) this.#send(task, 0)
   }
 
-  /** Passes a supervisor's message on, which has no answer. A thread that starts later opens the place as it is then. */
+  /** Passes on a supervisor's message, which has no answer. Without a thread the message is dropped: a thread that starts later opens the place as it is then. */
   post(message: FromSupervisor): void {
     if (this.#isOpen) this.#thread?.post(message)
   }
 
-  /** Commits what was asked and closes the file. `before` happens in between: nothing is asked any more, and all is sent. */
+  /** Commits what was asked and closes the ledger. `before` runs in between, when everything is sent and nothing more is asked. */
   async close(before: () => Promise<void>): Promise<void> {
     this.#closing = Promise.withResolvers()
-    // A thread that is just opening would take the end before what is asked of it.
+    // A thread that is still opening the ledger would get `close` before the tasks.
     await this.#restarting
     this.#flush()
     await before()
@@ -125,7 +125,7 @@ export class Writer {
 
   #send(task: Task, number: number): void {
     this.#outbox.push({ number, task })
-    // Not a microtask: each socket that had something to say is a task of its own, and a message wakes the thread.
+    // A microtask would be too early: each socket with data is a task of the loop, and their tasks should share one message, because each message wakes the thread.
     if (this.#outbox.length === 1) setImmediate(() => this.#flush())
   }
 
@@ -146,7 +146,7 @@ export class Writer {
     const prices = this.#listener.prices().slice(this.#pricesTold)
     this.#pricesTold += prices.length
     this.#thread.post({ kind: 'tasks', tasks: others, debits: writeDebits(debits), prices })
-    // Settles stand behind the other tasks of their message, and leases must stand behind them.
+    // Within a message the settles come after the other tasks. Leases must come after the settles, so they go in a message of their own.
     if (leases.length > 0) this.#thread.post({ kind: 'tasks', tasks: leases, debits: writeDebits([]), prices: [] })
   }
 
@@ -197,8 +197,8 @@ export class Writer {
   }
 
   /**
-   * A thread that died may have committed an indeterminate write: then only the rows have it, and the requests that follow its answer must find it in the wallets. The
-   * answers to later writes wait behind it, since what is told last is what holds.
+   * A thread that died may have committed an indeterminate write. Only the rows have it then, so its answer waits until the wallets are read: requests that follow the answer
+   * must find the write in the wallets. The answers to later writes wait behind it, so that operators hear of their writes in order.
    */
   #answerOperator(answer: () => void, isIndeterminate: boolean): void {
     const earlier = this.#operatorsAnswered
@@ -224,13 +224,13 @@ export class Writer {
     this.#restarting = this.#restart().catch((bug: unknown) => onFault({ problem: `${writes}: its restart failed by a bug`, bug }))
   }
 
-  /** Tasks asked meanwhile wait for the new thread; when that cannot open the file, they are answered `unavailable` and the next attempt follows. */
+  /** Tasks that are asked meanwhile wait for the new thread. If it cannot open the ledger, they are answered `unavailable`, and the next attempt follows. */
   async #restart(): Promise<void> {
     this.#refuse(this.#pending.takeWorn())
     const opened = await this.#open()
     if ('recovered' in opened) {
       this.#outbox = this.#pending.tasks()
-      // In a message before what follows: the settles of a message stand behind its other tasks.
+      // These tasks go in a message before those of `onTakeOver`, whose reads would otherwise come before the settles of the same message.
       this.#flush()
       this.#walletsRead = this.#listener.onTakeOver()
       return

@@ -11,7 +11,7 @@ import { RewrittenRows, type ToldRow } from './rewritten.ts'
 
 const RULE = 'the chain is what an earlier statement says'
 
-/** `lines` gives those of a statement that was checked, from its first one, each time it is called. Lane by lane: only the rows of one lane have an order. */
+/** Each call of `lines` gives all lines of a statement that was checked before. The lanes are compared one by one, because only the rows of one lane have an order. */
 export function statementFindings(db: Connection, lines: () => Iterable<Uint8Array>): readonly Difference[] {
   const { head, madeAt } = readHead(lines())
   const account = db.query<{ number: bigint }, [string]>('SELECT number FROM accounts WHERE id = ?').get(head.account)
@@ -25,7 +25,7 @@ export function statementFindings(db: Connection, lines: () => Iterable<Uint8Arr
   })
 }
 
-/** Of a lane. Where each row that is told and not there is explained, so is that the lane ends elsewhere. */
+/** The findings of one lane. If every stated row that is not at its place is explained, a lane that ends elsewhere than stated is explained, too. */
 function explained(found: readonly Found[], rewritten: RewrittenRows): readonly Difference[] {
   const told = found.filter(({ told: row }) => row !== undefined)
   const words = new Map(told.map((one) => [one, one.told && rewritten.explain(one.told)]))
@@ -33,13 +33,13 @@ function explained(found: readonly Found[], rewritten: RewrittenRows): readonly 
   return (isWhole ? told : found).map((one) => words.get(one) ?? one.difference)
 }
 
-/** `told`: the row that the statement says there. */
+/** `told`: the row that the statement has at this place. */
 type Found = Readonly<{ difference: Difference; told?: ToldRow }>
 
-/** `madeAt`: Unix milliseconds. */
+/** What the statement says. `madeAt`: Unix milliseconds. */
 type Told = Readonly<{ head: StatementHead; madeAt: number; rowsOf: (lane: number) => Iterator<ToldRow> }>
 
-/** Rows that were checked before are only read: their hashes and prices are not computed again. */
+/** Reads a statement that was checked before: hashes and prices of its rows are not computed again. */
 function readHead(lines: Iterable<Uint8Array>): Told {
   const [check, rest] = [new StatementCheck(), lines[Symbol.iterator]()]
   const first = rest.next()

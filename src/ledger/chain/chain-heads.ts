@@ -1,5 +1,5 @@
 /**
- * Where the chains of the accounts end, in the writer's memory: a receipt's place and hash are made without a read. What was not committed is forgotten and
+ * The ends of the accounts' chains in the writer's memory, so that a receipt's place and hash are made without a read. After a rollback the ends are forgotten and
  * read again. Rules: ledger.md "Chain".
  */
 
@@ -13,16 +13,16 @@ import { NO_HASH, ownerText, priceText, privateText, receiptHash } from './chain
 
 type Head = { count: number; hash: string; blob: Uint8Array | null; readonly owner: Uint8Array }
 
-/** The next row of a chain, not yet in it. */
+/** Place and hash of the next row of a chain. */
 export type Link = Readonly<{ seq: number; hash: Uint8Array }>
 
-/** Beyond so many accounts, or keys, all are read again when they are needed. */
+/** When more accounts, or keys, than this are known, all are forgotten, and each is read again when it is needed. */
 const KNOWN_MAX = 20_000
 
 export class ChainHeads {
   readonly #place: ChainPlace
   readonly #statements: Pick<Statements, 'salt'>
-  /** Read with the first receipt: a node is one again also while its storage is away. */
+  /** Read with the first receipt and not before, because a process may become a node again while its storage is away. */
   #salt: string | undefined
   readonly #bootId: string
   readonly #heads = new Map<number, Head>()
@@ -35,7 +35,7 @@ export class ChainHeads {
     this.#bootId = bootId
   }
 
-  /** Reads what is not known yet of all of them at once. */
+  /** Reads the ends and the key ids that are not known yet, all at once. */
   learn(debits: readonly Readonly<{ accountNumber: number; keyNumber: number }>[]): void {
     const accounts = new Set<number>()
     const keys = new Set<number>()
@@ -65,17 +65,17 @@ export class ChainHeads {
     head.hash = hash.toHex()
   }
 
-  /** For the account's row. */
+  /** The end of the account's chain, for the account's row. */
   endOf(account: number): Readonly<{ count: number; blob: Uint8Array | null }> {
     return this.#headOf(account)
   }
 
-  /** Rows were rolled back, or another process wrote some. */
+  /** To be called when rows were rolled back, or when another process wrote some. */
   forget(): void {
     this.#heads.clear()
   }
 
-  /** Between transactions: what is written is in the rows. */
+  /** To be called between transactions, when the rows have everything that is known here. */
   makeRoom(): void {
     if (this.#heads.size > KNOWN_MAX) this.#heads.clear()
     if (this.#keys.size > KNOWN_MAX) this.#keys.clear()

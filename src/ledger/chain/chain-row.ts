@@ -8,7 +8,7 @@ import { factsOfStored, privateOfStored, type StoredReceipt } from '../columns/r
 import type { Connection } from '../sql/connection.ts'
 import { creditText, ownerText, priceText, privateText, receiptText } from './chain.ts'
 
-/** `amount` is what it adds to the balance; `at` the Unix milliseconds under which a statement counts it. */
+/** `amount`: what the row adds to the balance. `at`: the Unix milliseconds at which a statement counts the row. */
 export type ChainPlace = Readonly<{ lane: number; seq: number; id: string; hash: string; amount: bigint; at: number }>
 export type ChainRow = ChainPlace & Readonly<{ account: number; isCredit: boolean; text: string }>
 
@@ -58,7 +58,7 @@ FROM credits c LEFT JOIN accounts a ON a.number = c.account_number`
 export class ChainTexts {
   readonly #db: Connection
   readonly #salt: string
-  /** Kept, since there are few prices and many rows name each. */
+  /** The texts of prices, kept because there are few prices and many rows name each. */
   readonly #prices = new Map<bigint, Uint8Array>()
 
   constructor(db: Connection) {

@@ -1,6 +1,6 @@
 /**
- * The rows of the chains as the ledger holds them: receipts in the order in which they were written, which is that of every chain, and the credits of an account
- * by their place. A thousand at a time, so that a ledger of any size needs the same memory. Rules: ledger.md "Chain".
+ * The rows of the chains as the ledger holds them: receipts in the order in which they were written, which is also their order in every chain, and the credits of an
+ * account by their place. They are read a thousand at a time, so that a ledger of any size needs the same memory. Rules: ledger.md "Chain".
  */
 
 import { STORED_RECEIPTS, type StoredReceipt } from '../columns/receipt.ts'
@@ -8,15 +8,15 @@ import type { Connection } from '../sql/connection.ts'
 import { anyOf, arrayText } from '../sql/sql-list.ts'
 import { type ChainPlace, type ChainRow, ChainTexts, CREDITS, PLACES, placeOf, type StoredCredit, type StoredPlace } from './chain-row.ts'
 
-/** Of a lane, both ends included. */
+/** A range of places in a lane, both ends included. */
 export type Places = Readonly<{ lane: number; first: number; last: number }>
 
 const NUMBER_MAX = 2n ** 63n - 1n
 const NUMBER_MIN = -NUMBER_MAX
 const TOGETHER = 1_000
-/** Keys that are asked for their receipts between two pauses, though they may have none. */
+/** How many keys are asked for their receipts between two pauses, since many keys may have none. */
 const KEYS_TOGETHER = 64
-/** A place is read without its text: of so many numbers together it takes as long as a thousand rows. */
+/** How many places are read at once: without their texts they take as long as a thousand whole rows. */
 const PLACES_TOGETHER = 4_000
 
 export class ChainRows {
@@ -43,15 +43,15 @@ export class ChainRows {
   }
 
   /**
-   * The rows of the account in these lanes, those of a lane in their order. Undefined after every thousand that were looked at, whosever they are: there its
-   * reader may pause.
+   * The rows of the account in these lanes; the rows of one lane come in their order. Undefined comes after every thousand rows that were looked at, also rows of other
+   * accounts: there the reader may pause.
    */
   *ofAccount(account: number, lanes: readonly Places[]): Generator<ChainRow | undefined> {
     const stored = this.#byNumber<StoredReceipt>(STORED_RECEIPTS, TOGETHER, account, lanes)
     yield* this.#withCredits(account, lanes, stored, (row) => this.#texts.receipt(row))
   }
 
-  /** The same without their texts, which are most of the work. */
+  /** Like `ofAccount`, without the texts of the rows, which are most of the work. */
   *placesOf(account: number, lanes: readonly Places[]): Generator<ChainPlace | undefined> {
     yield* this.#withCredits(account, lanes, this.#byNumber<StoredPlace>(PLACES, PLACES_TOGETHER, account, lanes), placeOf)
   }
@@ -85,7 +85,7 @@ export class ChainRows {
     }
   }
 
-  /** So many at a time, in the order of their numbers, and undefined after them. */
+  /** The account's receipts in the order of their numbers, `together` at a time, with undefined after each batch. */
   *#byNumber<Stored extends object>(
     select: string,
     together: number,
@@ -95,7 +95,7 @@ export class ChainRows {
     const first = Math.min(...lanes.map((places) => places.first))
     const last = Math.max(...lanes.map((places) => places.last))
     if (this.#arePagesWhole) {
-      // By the primary key, whatever is guessed of the table: not with a list that is unpacked as rows.
+      // As an array the numbers are found by the primary key, whatever the planner guesses of the table; a list that is unpacked as rows would not assure that.
       const numbers = yield* this.#numbersOf(account)
       const query = this.#db.query<Stored, [string, number, number, number]>(
         `${select} WHERE r.number = ${anyOf('?1', 'BIGINT')} AND r.account_number = ?2 AND r.seq BETWEEN ?3 AND ?4 ORDER BY r.number`,
@@ -106,7 +106,7 @@ export class ChainRows {
       }
       return
     }
-    // All numbers are looked at, of which an account may have few.
+    // All numbers of the table are looked at, although the account may have few of them.
     const query = this.#db.query<Stored, number[]>(
       `${select} WHERE r.number > ?1 AND r.number <= ?2 AND r.account_number = ?3 AND r.seq BETWEEN ?4 AND ?5 ORDER BY r.number`,
     )
@@ -117,14 +117,14 @@ export class ChainRows {
     }
   }
 
-  /** On Postgres pages are read by an index of the receipts themselves; in a file by a side table, which is filled behind them and proves nothing. */
+  /** Whether the page table has every receipt for certain. On Postgres it is an index of the receipts; in a file it is a table that is filled later and proves nothing. */
   get #arePagesWhole(): boolean {
     return (
       this.#db.query<{ value: string }, []>("SELECT value FROM meta WHERE name = 'paged'").get()?.value === `${Number.MAX_SAFE_INTEGER}`
     )
   }
 
-  /** Of the account's receipts, in order: an account costs what it has, however many others have. Eight bytes each. */
+  /** The numbers of the account's receipts, in order, eight bytes each. The work depends on how many receipts this account has, however many other accounts have. */
   *#numbersOf(account: number): Generator<undefined, Float64Array> {
     const keys = this.#db
       .query<{ key: bigint }, [number]>('SELECT number AS key FROM keys WHERE account_number = ? ORDER BY number')

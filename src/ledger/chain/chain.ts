@@ -12,19 +12,19 @@ import { JsonBytes } from '../../core/bytes/json-bytes.ts'
 import type { Rates } from '../../core/pricing.ts'
 import { type ReceiptFacts, writeReceiptText } from '../columns/receipt.ts'
 
-/** Stands before the first row of every chain. */
+/** The hash before the first row of every chain. */
 export const NO_HASH = '0'.repeat(64)
 
 export const nextHash = (previous: string, text: string): Buffer => CryptoHasher.hash('sha256', previous + text) as Buffer
 
 const LINE = new JsonBytes()
 
-/** What `writeReceiptText` takes: `owner` and `price` as `ownerText` and `priceText` give them, as bytes, and `secret` as `privateText` does. */
+/** The parameters of `writeReceiptText`: `owner` and `price` are the results of `ownerText` and `priceText`, as bytes; `secret` is that of `privateText`. */
 type ReceiptParts = readonly [facts: ReceiptFacts, owner: Uint8Array, key: string, price: Uint8Array, secret: string]
 
 export const receiptText = (...parts: ReceiptParts): string => writeReceiptText(LINE.clear(), ...parts).toString()
 
-/** `nextHash` of the receipt's text, which is never made. */
+/** The same hash as `nextHash` of the receipt's text, without making the text as a string. */
 export const receiptHash = (previous: string, ...parts: ReceiptParts): Uint8Array =>
   SHA256.hash(writeReceiptText(LINE.clear().plain(previous), ...parts).bytes) as Uint8Array
 
@@ -39,6 +39,6 @@ export const ownerText = (accountId: string, lane: Whole = 0): string => `"accou
 export const priceText = (modelId: string, rates: Readonly<Record<keyof Rates, bigint | null>>): string =>
   `"model":${JSON.stringify(modelId)},"rates_picos":{"input":"${rates.input}","output":"${rates.output}","cache_read":"${rates.cacheRead}","cache_write_5m":"${rates.cacheWrite5m}","cache_write_1h":"${rates.cacheWrite1h}","server_tool_use":"${rates.serverToolUse}"}`
 
-/** A hash stands in the chain for what a customer may not read. Any list of texts. */
+/** The hash that stands in the chain for texts that a customer may not read. `facts` may be any list of texts. */
 export const privateText = (salt: string, facts: readonly (string | null | undefined)[]): string =>
   SHA256.hash(`${salt}${JSON.stringify(facts)}`, 'hex')

@@ -1,6 +1,6 @@
 /**
- * Checks a statement on its own: the chain, each price, the sums, the signature. A difference is named by its row. The reader must compare the key that signed it:
- * a statement can be signed with any key. Rules: ledger.md "Statements".
+ * Checks a statement on its own: the chain, each price, the sums, the signature. A difference is named by its row. The reader must compare the key that signed the statement
+ * with a known one, because a statement can be signed with any key. Rules: ledger.md "Statements".
  */
 
 import { CryptoHasher } from 'bun'
@@ -11,18 +11,18 @@ import { isSignedBy } from './statement-key.ts'
 /** `where`: a line of the file, with the row's id where it has one. */
 export type StatementFinding = Readonly<{ where: string; problem: string }>
 
-/** Where a lane's chain ended when the statement was made. `previous`: the hash before its first row in it. */
+/** The end of a lane's chain when the statement was made. `previous`: the hash before the lane's first row in the statement. */
 export type StatedLane = Readonly<{ lane: number; count: number; hash: string; previous: string }>
 export type StatementHead = Readonly<{ account: string; publicKey: string; lanes: readonly StatedLane[] }>
 export type StatementRow = Readonly<{ lane: number; seq: number; id: string; hash: string }>
 
 /**
- * A lane up to its last row. `places`: where that row may stand: at the place that it says and, where its hash is wrong, also behind the row before it; empty: not
- * known. `hash`: the one in the row. `again`: the hash that the row's text gives, where it is another.
+ * What was checked of a lane, up to its last row so far. `places`: the places at which that row may stand: the one that it says and, if its hash is wrong, also the one
+ * after the row before it; empty: not known. `hash`: the hash in the row. `again`: the hash that the row's text gives, if it differs.
  */
 type Walked = { places: readonly number[]; hash: string; again: string | undefined }
 
-/** `{"hash":"` and 64 digits and `",`. */
+/** The length of `{"hash":"`, 64 digits and `",`. */
 const HASH_LENGTH = 75
 const HASH_AT = 9
 
@@ -39,7 +39,7 @@ export class StatementCheck {
   #hasher = new CryptoHasher('sha256')
   #isOver: 'no' | 'summed' | 'signed' = 'no'
 
-  /** A line with its break. Gives the row that it is, once it is known to be one. */
+  /** Takes a line with its line break. Returns the row if the line is one. */
   take(bytes: Uint8Array): StatementRow | undefined {
     this.#line++
     const text = Buffer.from(bytes).toString('utf8')
@@ -103,7 +103,7 @@ export class StatementCheck {
     return { lane, seq, id, hash }
   }
 
-  /** The lane of a row that names an unknown one, where the statement has a single lane: that row was changed, which its hash tells. */
+  /** The lane for a row that names an unknown lane, if the statement has a single lane: such a row was changed, and its hash tells so. */
   #onlyLane(): Walked | undefined {
     const [first, second] = this.#lanes.values()
     return second === undefined ? first : undefined
@@ -116,7 +116,7 @@ export class StatementCheck {
     return walked
   }
 
-  /** A line that cannot be read: the rows behind it go on from the hash that stands in it. */
+  /** Takes a line that is no JSON: the rows after it are checked from the hash that stands in the line. */
   #takeBroken(bytes: Uint8Array): void {
     this.#name(`line ${this.#line}`, 'is no JSON')
     if (this.#line === 1) return
@@ -178,10 +178,10 @@ function priceOf(value: Fields): bigint {
   return COUNTERS.reduce((sum, name) => sum + priceAt(name, name), priceAt('server_tool_uses', 'server_tool_use'))
 }
 
-/** 0 where it is no whole number: then the hash has named the row. */
+/** The whole number, or 0 if the value is none: such a row was already reported because of its hash. */
 const wholeOf = (value: unknown): bigint => (/^-?\d{1,40}$/.test(String(value)) ? BigInt(String(value)) : 0n)
 
-/** What the hash of a row's line may be: after the hash that stands in the row before, and after the one that it should have. */
+/** The hashes that the line's text gives: one from the hash that stands in the row before, and one from the hash that the row before should have. */
 function hashesOf({ hash, again }: Walked, bytes: Uint8Array): readonly string[] {
   const text = Buffer.concat([Buffer.from('{'), bytes.subarray(HASH_LENGTH, bytes.length - 1)])
   return [hash, again].filter((before) => before !== undefined).map((before) => hashOf(before, text))

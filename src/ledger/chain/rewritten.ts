@@ -1,5 +1,5 @@
 /**
- * Rows of a signed statement that stand at another place of the chain now: a failover lost them, and their node wrote them again, the same but for place and hash. Rules:
+ * Rows of a signed statement that are now at another place of the chain: a failover lost them, and their node wrote them again with another place and hash. Rules:
  * ledger.md "Statements"; nodes.md "After a failover".
  */
 
@@ -12,7 +12,7 @@ import type { Difference } from './difference.ts'
 
 const RULE = 'rewritten by a failover, in another place of the chain'
 
-/** `text`: the line of the statement. */
+/** A row as the statement has it. `text`: the statement's line. */
 export type ToldRow = StatementRow & Readonly<{ text: string }>
 
 export class RewrittenRows {
@@ -21,7 +21,7 @@ export class RewrittenRows {
   readonly #texts: ChainTexts
   readonly #hadFailover: boolean
 
-  /** `madeAt`: of the statement, Unix milliseconds. */
+  /** `madeAt`: when the statement was made, in Unix milliseconds. */
   constructor(db: Connection, account: number, madeAt: number) {
     this.#db = db
     this.#account = account
@@ -30,7 +30,7 @@ export class RewrittenRows {
     this.#hadFailover = line.get(madeAt) !== null
   }
 
-  /** Undefined: the ledger has no such row, or there was no failover since the statement. */
+  /** Undefined: the ledger has no such row, or there was no failover after the statement. */
   explain(told: ToldRow): Difference | undefined {
     if (!this.#hadFailover) return undefined
     const stored = this.#rowOf(told.id)
@@ -49,7 +49,7 @@ export class RewrittenRows {
 
 const placeText = ({ lane, seq }: Readonly<{ lane: number; seq: number }>): string => `lane ${lane}, place ${seq}`
 
-/** Without its place in the chain, and without `private`, which has the boot. */
+/** The row without its place in the chain, and without `private`, which depends on the boot. */
 function contentOf(text: string): object {
   const row: unknown = JSON.parse(text)
   if (!isObject(row)) return {}

@@ -1,17 +1,17 @@
-/** The Ed25519 key that signs statements: beside a file, where it is made once and its owner's only; for Postgres it is configured. Rules: ledger.md "Statements". */
+/** The Ed25519 key that signs statements. For a file it is made once beside it, and only its owner may read it; for Postgres it is configured. Rules: ledger.md "Statements". */
 
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, realpathSync, rmSync, writeSync } from 'node:fs'
 import type { Place } from '../place.ts'
 
 export type StatementKey = Readonly<{
-  /** SPKI in DER, base64: 60 characters. */
+  /** SPKI in DER, in base64: 60 characters. */
   publicKey: string
   /** Base64. */
   sign(digest: Uint8Array): string
 }>
 
-/** Undefined: for a ledger on Postgres none is configured. Throws what the file system says. */
+/** Undefined: the ledger is on Postgres and no key is configured. Throws what the file system says. */
 export const statementKeyAt = (place: Place): StatementKey | undefined => {
   if (place.kind === 'sqlite') return statementKeyOf(place.path)
   return place.statementKey === undefined ? undefined : keyFrom(place.statementKey)
@@ -19,7 +19,7 @@ export const statementKeyAt = (place: Place): StatementKey | undefined => {
 
 export const statementKeyPathOf = (ledgerPath: string): string => `${realpathSync(ledgerPath)}.statement-key`
 
-/** Of the file at this path. Throws what the file system says. */
+/** The key of the ledger in the file at this path. Throws what the file system says. */
 export function statementKeyOf(ledgerPath: string): StatementKey {
   const path = statementKeyPathOf(ledgerPath)
   return keyFrom(readKey(path) ?? makeKey(path))
@@ -30,7 +30,7 @@ function keyFrom(pem: string): StatementKey {
   return { publicKey: publicTextOf(key), sign: (digest) => sign(null, digest, key).toString('base64') }
 }
 
-/** False also for what is no key or no signature. */
+/** False also if `publicKey` is no key or `signature` is no signature. */
 export function isSignedBy(publicKey: string, digest: Uint8Array, signature: string): boolean {
   try {
     const key = createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' })
@@ -51,7 +51,7 @@ function readKey(path: string): string | undefined {
   }
 }
 
-/** Whole under another name first; where two make one at the same time, the first to link wins. */
+/** Writes the whole key under another name first, then links it. If two processes make a key at the same time, the first to link wins. */
 function makeKey(path: string): string {
   const text = generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
   const unfinished = `${path}.${process.pid}`

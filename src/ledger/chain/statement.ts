@@ -1,7 +1,7 @@
 /**
- * A statement of an account: its receipts and credits in a range of time, as a file of JSON lines that its owner can check without us. A head, a line a row,
- * the sums, and an Ed25519 signature over the SHA-256 of all before it. It is of the rows that were there when it was begun: those never change, so that it may be
- * made in pieces while others are written. Rules: ledger.md "Statements".
+ * A statement of an account: its receipts and credits in a range of time, as a file of JSON lines that its owner can check without us. It has a head, a line for
+ * each row, the sums, and an Ed25519 signature over the SHA-256 of everything before. It covers the rows that were there when it was begun: those never change, so that
+ * it may be made in pieces while other rows are written. Rules: ledger.md "Statements".
  */
 
 import { CryptoHasher } from 'bun'
@@ -14,11 +14,11 @@ import type { StatementKey } from './statement-key.ts'
 /** Unix milliseconds of the settle or credit: `from` and later, before `to`. */
 export type StatementRange = Readonly<{ from?: number | undefined; to?: number | undefined }>
 
-/** Of a lane. `previous`: the hash before its first row. `openingPicos`: what its rows before that add up to. */
+/** The statement's part of a lane. `previous`: the hash before its first row. `openingPicos`: the sum of the lane's rows before that. */
 type Span = Places & Readonly<{ previous: string; openingPicos: bigint }>
 const PAUSE = ''
 
-/** Each with its line break. Throws where there is no such account. `madeAt`: Unix milliseconds. */
+/** The lines of the statement, each with its line break. Throws if there is no such account. `madeAt`: Unix milliseconds. */
 export function* statementLines(
   db: Connection,
   accountId: string,
@@ -31,7 +31,7 @@ export function* statementLines(
   for (const piece of pieces) if (piece !== '') yield piece
 }
 
-/** The same, and '' wherever its reader may pause: nothing is held open there. Undefined: there is no such account. */
+/** The same lines, with '' wherever the reader may pause, because nothing is held open there. Undefined: there is no such account. */
 export function statementPieces(
   db: Connection,
   accountId: string,
@@ -97,11 +97,11 @@ function* signed(lines: Iterable<string>, key: StatementKey): Generator<string> 
   yield `${JSON.stringify({ signature: key.sign(hasher.digest()) })}\n`
 }
 
-/** The row's own text, with its hash before it. */
+/** The statement's line of a row: its hash, then its own text. */
 const lineOf = ({ hash, text }: ChainRow): string => `{"hash":"${hash}",${text.slice(1)}`
 
 /**
- * Of each lane from its first row in the range to its last one: where a clock jumped, rows in between stand outside of it and are in the statement all the same.
+ * Each lane's rows, from the first in the range to the last in the range. After a clock jumped, some rows in between lie outside of the range, and are in the statement too.
  */
 function* spansOf(
   rows: ChainRows,
@@ -138,7 +138,7 @@ const textOf = (ms: number | undefined): string | null => (ms === undefined ? nu
 
 type LaneHead = Readonly<{ lane: number; count: number; hash: string }>
 
-/** Where the account's chains end, by lane; an account without a row has an empty lane 0. */
+/** The ends of the account's chains, by lane; an account without a row has an empty lane 0. */
 function laneHeads(db: Connection, account: number): readonly LaneHead[] {
   const heads = db
     .query<{ lane: bigint; count: bigint; hash: string }, [number]>(

@@ -1,6 +1,6 @@
 /**
- * Walks the chains of every account, one for each lane: what was removed, reordered or changed is named by the row where it shows. A chain that was written anew from some row on
- * is found only against an earlier statement. Rules: ledger.md "Chain".
+ * Walks the chains of every account, one for each lane. A row that was removed, moved or changed is reported by the id of the row at which this shows. A chain that was
+ * written anew from some row on is found only by comparison with an earlier statement. Rules: ledger.md "Chain".
  */
 
 import type { Connection } from '../sql/connection.ts'
@@ -9,7 +9,7 @@ import type { ChainRow } from './chain-row.ts'
 import { ChainRows } from './chain-rows.ts'
 import type { Difference } from './difference.ts'
 
-/** `hash`: of the last row as it is stored; `again`: as its text gives it, where that differs; both undefined where the row before is missing. */
+/** `hash`: the stored hash of the last row. `again`: the hash that the row's text gives, if it differs. Both are undefined if the row before is missing. */
 type Head = { count: number; hash: string | undefined; again: string | undefined }
 
 const GAP = 'the chain of an account has no gap'
@@ -17,12 +17,12 @@ const ORDER = 'the rows of an account stand in the order of its chain'
 const HASH = 'a row is what its hash says'
 const END = 'the chain of an account ends where its account says'
 
-/** Of an account in one lane. */
+/** An account's lane. */
 type Lane = Readonly<{ account: number; lane: number }>
 
 class ChainWalk {
   readonly #rows: ChainRows
-  /** Of each account, as the ledger says. */
+  /** The lanes of each account, as the ledger says. */
   #stored: ReadonlyMap<number, readonly number[]> = new Map()
   readonly #heads = new Map<string, Lane & { readonly head: Head }>()
   readonly #credits = new Map<string, number>()
@@ -32,7 +32,7 @@ class ChainWalk {
     this.#rows = rows
   }
 
-  /** Lanes of accounts as the ledger has them by now: before any row of them. */
+  /** Learns the lanes that accounts have by now; to be called before the rows of these lanes are walked. */
   learn(stored: ReadonlyMap<number, readonly number[]>): void {
     this.#stored = stored
   }
@@ -41,7 +41,7 @@ class ChainWalk {
     return this.#found
   }
 
-  /** Those of which a row was seen. */
+  /** The lanes of which a row was seen. */
   get lanes(): Iterable<Lane> {
     return this.#heads.values()
   }
@@ -58,7 +58,7 @@ class ChainWalk {
     this.#take(head, row)
   }
 
-  /** The credits after the last receipt, and the ledger's own word on where the chain ends. */
+  /** Takes the credits after a lane's last receipt, and compares the end of the chain with what the ledger says of it. */
   end(of: Lane, { subject, count, hash, credits }: Readonly<{ subject: string; count: number; hash: string; credits: number }>): void {
     const head = this.#headOf(of)
     for (const credit of this.#rows.credits(of.account, of.lane, head.count + 1)) this.#credit(head, credit)
@@ -89,7 +89,7 @@ class ChainWalk {
     Object.assign(head, { count: seq, hash, again: isSame ? undefined : made[0] })
   }
 
-  /** A row that says a lane which is not there, where there is one alone, was changed: its hash tells. */
+  /** If the account has a single lane, a row that names another counts for that one: the row was changed, and its hash tells so. */
   #headOf({ account, lane: said }: Lane): Head {
     const stored = this.#stored.get(account) ?? []
     const lane = stored.length === 1 ? (stored[0] ?? said) : said
@@ -110,14 +110,14 @@ const placeOf = ({ account, lane }: Lane): string => `${account}:${lane}`
 type Stored = { account: bigint; lane: bigint }
 type StoredEnd = Stored & { count: bigint; hash: string }
 
-/** The receipts left for the last snapshot, which also sees the ends of the chains. */
+/** How many receipts may be left for the last snapshot, which also reads the ends of the chains. */
 const LAST_ROWS = 2_000
-/** The walk does not wait for a writer that is faster than it. */
+/** The most steps before the last snapshot: the walk does not try forever to catch up with a writer that is faster. */
 const STEPS_MAX = 20
 
 /**
- * `settledEnd`: a number up to which no receipt can come any more; undefined where that cannot be said. Receipts never change, so what stands before it may be walked
- * without a snapshot; the rest, and where the chains end, is of one moment.
+ * `settledEnd`: a number up to which no receipt can come any more; undefined where that cannot be said. Receipts never change, so those up to it are walked
+ * without a snapshot. The rest, and the ends of the chains, are read in one snapshot.
  */
 export function chainFindings(db: Connection, settledEnd: () => number | undefined = () => undefined): readonly Difference[] {
   const rows = new ChainRows(db)
@@ -147,7 +147,7 @@ function walkRest(db: Connection, rows: ChainRows, walk: ChainWalk, walked: bigi
   )
   for (const [place, of] of [...lanes].sort(([, a], [, b]) => a.account - b.account || a.lane - b.lane)) {
     const id = names.get(of.account)
-    // A row without its account is named as such.
+    // A row without its account is reported by another rule.
     if (id === undefined) continue
     const [end, counted] = [ends.get(place), credits.get(place)]
     walk.end(of, {

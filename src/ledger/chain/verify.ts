@@ -5,21 +5,21 @@ import type { Connection } from '../sql/connection.ts'
 import type { Difference } from './difference.ts'
 import { chainFindings } from './verify-chain.ts'
 
-/** `low` is a number where a sum left int64: SQLite goes on in floating point, which is a difference in any case. */
+/** `low` is a number if a sum left int64: SQLite then continues in floating point, which is a difference in any case. */
 type Row = { rule: string; subject: string; stored: bigint | string; high: bigint; low: bigint | number | string; told?: string | null }
 
 const LIMB = 1_000_000n
 
 /**
- * Empty for a sound ledger. One read transaction, so that a gateway that writes meanwhile makes no differences. `ownFindings`: what only this kind of store can
- * tell of itself, asked first.
+ * Empty for a sound ledger. All queries run in one read transaction, so that a gateway that writes meanwhile causes no differences. `ownFindings`: the findings that only
+ * this kind of store has; it is called first.
  */
 export const differences = (db: Connection, ownFindings: () => readonly Difference[]): readonly Difference[] =>
   db.transaction(() => [...ownFindings(), ...broken(db, invariants), ...chainFindings(db)])()
 
 /**
- * The same where the writers pay for every snapshot that is kept: each rule has one of its own, which is enough, because it is one query; the chains have many
- * short ones. `ownQueries`: as `queries` below. `settledEnd`: see chainFindings.
+ * The same findings for a store whose writers pay for every long snapshot. Each rule has a snapshot of its own, which is enough, because a rule is one query; the walk of the
+ * chains has many short ones. `ownQueries`: see `queries` of `broken`. `settledEnd`: see `chainFindings`.
  */
 export const differencesInSteps = (db: Connection, ownQueries: string, settledEnd: () => number | undefined): readonly Difference[] => [
   ...broken(db, ownQueries),
@@ -27,7 +27,7 @@ export const differencesInSteps = (db: Connection, ownQueries: string, settledEn
   ...chainFindings(db, settledEnd),
 ]
 
-/** `queries`: as in db/invariants.sql. */
+/** The rows of rules that do not hold. `queries`: in the form of db/invariants.sql. */
 export const broken = (db: Connection, queries: string): readonly Difference[] =>
   queries
     .split(';\n')

@@ -1,9 +1,9 @@
-/** The answers of a group, apart for each process that asked some of it: on a file that is the thread's own, and its relays. Rules: ledger.md "Group commit"; processes.md "Relays". */
+/** The answers of a group, sorted by the process that asked: on a file, the thread's own process and its relays. Rules: ledger.md "Group commit"; processes.md "Relays". */
 
 import type { Answer, Committed, NumberedTask } from '../task.ts'
 import type { Applied } from './store.ts'
 
-/** By the boot of a relay; undefined: the process of the thread. */
+/** Answers by the boot of the relay that asked; undefined: the thread's own process asked. */
 export type AnswersByAsker = ReadonlyMap<number | undefined, Pick<Committed, 'settled' | 'answers'>>
 
 export const NO_ANSWERS: AnswersByAsker = new Map<undefined, never>()
@@ -17,7 +17,7 @@ export const answersTo = (batch: readonly NumberedTask[], { answers, held }: App
     ({ task }) => held.has(task),
   )
 
-/** `isOpen`: those that have no answer yet. */
+/** `isOpen`: whether a task has no answer yet. */
 export function byAsker(
   batch: readonly NumberedTask[],
   answerTo: (asked: NumberedTask, index: number) => Answer,

@@ -1,7 +1,7 @@
 /**
  * Group commit, the thread's side: whatever has arrived is committed at once, and acknowledged after that. A commit that fails is tried again for a short
- * time; then its tasks are answered `unavailable`, and the ledger counts as unwritable until a commit works. Tasks whose rows another transaction keeps locked wait apart
- * and take no others along. Rules: ledger.md "Group commit", "Failing writes", "Settles on Postgres".
+ * time; then its tasks are answered `unavailable`, and the ledger counts as unwritable until a commit works. Tasks whose rows another transaction keeps locked wait
+ * separately, and no other task waits with them. Rules: ledger.md "Group commit", "Failing writes", "Settles on Postgres".
  */
 
 import type { PriceVersion } from '../columns/parts.ts'
@@ -31,11 +31,11 @@ export class CommitLoop {
   #isWritable = true
   #firstFailureMs: number | undefined
   #lastProblem = ''
-  /** Whether the last failure was a fence: what is waited for is then not the storage, and may take long. */
+  /** Whether the last failure was a fence: the loop then waits until its process is a node again, which may take long. */
   #isFenced = false
   #probing: ReturnType<typeof setTimeout> | undefined
 
-  /** `retryMs`: how long a failing commit is tried again; then what may not be lost goes into `spill`, in which there is only what locks kept out of the ledger before. */
+  /** `retryMs`: how long a failing commit is tried again; then what may not be lost goes into `spill`. At the start the spill has at most what locks keep out of the ledger. */
   constructor(ledger: Store, spill: Spill, tell: (committed: Committed) => void, retryMs: number) {
     this.#spill = spill
     this.#ledger = ledger
@@ -51,22 +51,22 @@ export class CommitLoop {
     if (this.#firstFailureMs === undefined) this.#schedule()
   }
 
-  /** What was acknowledged is in the ledger. */
+  /** Whether everything that was acknowledged is in the ledger. */
   get isSpillEmpty(): boolean {
     return this.#spill.isEmpty
   }
 
-  /** All that was asked is answered. */
+  /** Whether every task is answered. */
   get isIdle(): boolean {
     return this.#queue.length === 0 && this.#held.isEmpty
   }
 
-  /** Looks whether all that was acknowledged is there, also while no task asks for a write. */
+  /** Looks whether the server has everything that was acknowledged, also while no task asks for a write. */
   lookOver(): void {
     if (this.#firstFailureMs === undefined) this.#commit([])
   }
 
-  /** Commits what is left and closes the file. What cannot be committed now is answered `unavailable`. */
+  /** Commits what is left and closes the ledger. What cannot be committed now is answered `unavailable`. */
   close(): void {
     do {
       const batch = this.#takeBatch()
@@ -81,7 +81,7 @@ export class CommitLoop {
     this.#ledger.close()
   }
 
-  /** After the messages that wait in this turn, so that they share the commit. */
+  /** The commit comes after the messages that wait in this turn, so that these share it. */
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -110,7 +110,7 @@ export class CommitLoop {
   }
 
   #commit(batch: readonly NumberedTask[]): boolean {
-    // A lease is less by what the spill keeps.
+    // The spill is replayed first: a lease must not grant what settles in the spill have spent.
     if (batch.some(({ task }) => !isRead(task)) && !this.#replay()) return false
     const writes = batch.some(({ task }) => isWrite(task))
     const startedMs = performance.now()
@@ -123,7 +123,7 @@ export class CommitLoop {
       this.#noteFailure(applied)
       return false
     }
-    // Reads, and leases that could not be had, say nothing of the storage: they must not restart the time for which writes are tried again.
+    // Reads and refused leases do not prove that the storage takes writes, so they must not restart the time for which writes are tried again.
     if (writes) {
       this.#firstFailureMs = undefined
       this.#isWritable = true
@@ -141,15 +141,15 @@ export class CommitLoop {
   }
 
   /**
-   * Reads need no commit: they are answered now, but for wallets, which are read behind the writes that were sent before them. Writes wait for the next
-   * attempt, or no longer.
+   * Reads need no commit and are answered now, except reads of wallets, which stay behind the writes that were sent before them. Writes wait for the next
+   * attempt, or are given up.
    */
   #afterFailure(batch: readonly NumberedTask[]): void {
     const reads = batch.filter(({ task }) => isRead(task) && task.kind !== 'keyStates')
     const walletReads = batch.filter(({ task }) => task.kind === 'keyStates')
     const writes = batch.filter(({ task }) => !isRead(task))
     this.#held.forgetAll()
-    // Before the reads, which may wait for the same storage.
+    // The time is noted before the reads, which may themselves wait for the storage.
     this.#firstFailureMs ??= performance.now()
     if (reads.length > 0) this.#commit(reads)
     if (this.#isWritable && !this.#isFenced && performance.now() - this.#firstFailureMs < this.#retryMs) {
@@ -169,7 +169,7 @@ export class CommitLoop {
     this.#isFenced = isFenced === true
   }
 
-  /** Keeps tasks that a lock has held for as long as a client waits for a storage that fails. */
+  /** Spills tasks that a lock has held up for `retryMs`, the time for which a client waits for a failing storage. */
   #keepLongHeld(): void {
     const long = this.#held.takeLong(this.#retryMs)
     if (long.length === 0) return
@@ -177,14 +177,14 @@ export class CommitLoop {
     this.#tellEach(answers, { faults: this.#spillReplay.noteLocked().map(faultOfHeld) })
   }
 
-  /** Who asked hears its answers; the process of this thread hears the rest, also where it asked nothing. */
+  /** Tells each relay the answers to its tasks. The thread's own process also hears everything else, even if it asked nothing. */
   #tellEach(answers: AnswersByAsker, own: Partial<Committed>): void {
     const state = { isWritable: this.#isWritable, spillBytes: this.#spill.bytes }
     for (const [to, some] of answers) if (to !== undefined) this.#tell({ ...NOTHING, ...some, ...state, to })
     this.#tell({ ...NOTHING, ...answers.get(undefined), ...own, ...state })
   }
 
-  /** Finds locks that were given back, also while no task asks for a write. */
+  /** Tries again what locks held up, also while no task asks for a write. */
   #lookAgain(): void {
     if (this.#again !== undefined || (this.#held.isEmpty && this.#spillReplay.unsettled.size === 0)) return
     this.#again = setTimeout(() => {
@@ -196,7 +196,7 @@ export class CommitLoop {
     }, RETRY_PAUSE_MS)
   }
 
-  /** True: the spill is empty, or has only what another transaction's lock keeps out of the ledger. */
+  /** Replays the spill. True: it is empty, or has only what another transaction's lock keeps out of the ledger. */
   #replay(): boolean {
     const replayed = this.#spillReplay.replay()
     if (replayed === undefined) return true
@@ -209,7 +209,7 @@ export class CommitLoop {
     return true
   }
 
-  /** Acknowledges what the spill keeps; a settle is unavailable only where it could not be kept. All other writes are unavailable. */
+  /** Spills what may not be lost, and acknowledges it. A settle is answered `unavailable` only if the spill could not keep it; all other writes are. */
   #keepOrRefuse(batch: readonly NumberedTask[]): void {
     const wasWritable = this.#isWritable
     this.#isWritable = false
@@ -223,7 +223,7 @@ export class CommitLoop {
     return byAsker(batch, ({ task }) => (isKept && isSpilled(task) ? 'spilled' : unavailable(task)))
   }
 
-  /** Looks for the storage's return even while no task asks for a write. */
+  /** Looks whether the storage works again, also while no task asks for a write. */
   #probe(): void {
     if (this.#probing !== undefined) return
     this.#probing = setTimeout(() => {

@@ -13,10 +13,10 @@ import type { Debit, LedgerFault } from '../task.ts'
 import type { Debits } from './debits.ts'
 import type { Engine } from './engine.ts'
 
-/** `fault` is there when the figures differ; the operator is told of it. */
+/** `fault` is present when the figures differ; the operator is told of it. */
 export type DuplicateSettle = Readonly<{ answer: 'already' | 'corrected'; fault?: LedgerFault }>
 
-/** To be called inside a transaction. Writes all that waits in `debits`. */
+/** To be called inside a transaction. Writes all rows that wait in `debits`. */
 export function settleDuplicate({ statements, boot }: Pick<Engine, 'statements' | 'boot'>, debits: Debits, debit: Debit): DuplicateSettle {
   debits.flush()
   const duplicate = compare(statements, boot, debit)

@@ -18,7 +18,7 @@ export type Purpose = Readonly<{ isDurable: boolean; tasks?: readonly WriteTask[
 
 /**
  * Why a transaction failed. `rule`: what was written broke a rule, or our code has a bug; the storage works. `again`: another transaction was in the way; the
- * same may work at once. `held`: another transaction keeps a row locked that this one needs. `fenced`: another node has taken over this node's lane, and this
+ * same write may work at once. `held`: another transaction keeps a row locked that this one needs. `fenced`: another node has taken over this node's lane, and this
  * node writes no more.
  */
 export type Verdict = 'rule' | 'storage' | 'again' | 'held' | 'fenced'
@@ -34,8 +34,8 @@ export interface Engine {
   /** Tells the other nodes, or a file's relays, what an operation changed, when the transaction commits. */
   announce?(operation: Operation, changes: readonly KeyChange[]): void
   /**
-   * Whether a boot was fenced, so that what it admitted is waived. The answer does not change before the transaction ends. Of a file: whether it is a relay's that
-   * is gone.
+   * Whether a boot was fenced, so that what it admitted is waived. The answer does not change before the transaction ends. On a file: whether the boot is that of a relay
+   * that is gone.
    */
   isFenced?(boot: number): boolean
   /** Does the tasks in their order, on Postgres in a transaction of their own. Throws the error that undid all of them. */

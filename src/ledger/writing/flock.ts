@@ -1,5 +1,5 @@
 /**
- * The kernel's lock on an open file, whatever the name it was opened by; it goes with the last handle, and so with the process, `kill -9` too. Bun has no call
+ * The kernel's lock on an open file, whatever name it was opened by. The lock ends with the last handle, and so with the process, also by `kill -9`. Bun has no call
  * for it. Source: flock(2) of Linux (glibc, musl) and of macOS. Rules: ledger.md "One writer".
  */
 
@@ -36,7 +36,7 @@ function openLibrary() {
       }
       return { flock: symbols.flock as (handle: number, operation: number) => number, errno }
     } catch {
-      // Another C library has another name.
+      // Another C library has another file name.
     }
   }
   throw Object.assign(new Error('this system has no flock'), { syscall: 'flock', code: 'ENOSYS' })

@@ -1,4 +1,4 @@
-/** Sums of a group's receipts by account, key and day: each is written once. Rules: ledger.md "Group commit", "Roll-ups". */
+/** Sums of a group's receipts by account, key and day: each sum is written once. Rules: ledger.md "Group commit", "Roll-ups". */
 
 import { NO_USAGE, type Usage } from '../../core/usage.ts'
 import type { Debit } from '../task.ts'
@@ -18,7 +18,7 @@ export type KeySums = { cost: bigint; at: number }
 export class GroupSums {
   readonly accounts = new Map<number, bigint>()
   readonly keys = new Map<number, KeySums>()
-  /** By key, price and day; a group rarely has more than one of a key. The same may stand here twice. */
+  /** Sums by key, price and day. A group rarely has more than one for a key. The same key, price and day may stand here twice. */
   readonly days: DaySums[] = []
 
   add(debit: Debit, price: number, day: number): void {
@@ -44,7 +44,7 @@ export class GroupSums {
   }
 
   #dayOf(key: number, day: number, price: number): DaySums {
-    // From the end: neighbours are most often alike.
+    // The search begins at the end, because neighbouring receipts most often share key, price and day.
     for (let index = this.days.length - 1; index >= 0; index--) {
       const sums = this.days[index]
       if (sums?.key === key && sums.day === day && sums.price === price) return sums
@@ -69,6 +69,6 @@ function addTo(sums: DaySums, { usage, usageSource, costPicos, waivedPicos }: De
   if (usageSource === 'estimated') sums.estimated += costPicos
 }
 
-/** Beyond so many others in between, a key's sums are written in two parts. */
+/** How far back an entry is searched; a key whose last entry is further back gets a second one. */
 const LOOKS_BACK_MAX = 64
 const NO_SUMS = { ...NO_USAGE, cost: 0n, waived: 0n, estimated: 0n }

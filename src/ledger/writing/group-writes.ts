@@ -1,7 +1,7 @@
 /**
- * The ledger as a synchronous state machine: tasks in, answers out, over the engine of either store. All writes of a call share one transaction. One that breaks a
- * rule of the database breaks the group: it is rolled back and replayed, each task in a savepoint of its own, which names the culprit and takes no neighbour
- * with it. Rules: ledger.md "Group commit", "Two stores".
+ * The ledger as a synchronous state machine: tasks in, answers out, over the engine of either store. All writes of a call share one transaction. A write that breaks a
+ * rule of the database breaks the group: the group is rolled back and replayed, each task in a savepoint of its own, so that the culprit is found and the other tasks
+ * are done. Rules: ledger.md "Group commit", "Two stores".
  */
 
 import type { KeyChange } from '../ledger.ts'
@@ -74,13 +74,13 @@ export class GroupWrites {
       const again = problem === 'replay' ? this.#transactions.run(() => this.#writeEach(free, written), { isDurable: true }) : problem
       if (again !== undefined) return again
     }
-    // Behind what was written. What is not settled yet is in no row, and would be leased to others.
+    // Leases move after the writes. The accounts of unsettled and held tasks are left out: no row has those costs yet, and the money would be leased to others.
     this.#moveLeases(tasks, written, new Set([...unsettled, ...held.values()]))
     this.#read(tasks, written)
     return { kind: 'applied', ...written, held: heldWrites }
   }
 
-  /** What reads fail by is told once, until one works: each request that comes meanwhile asks. */
+  /** A failing read is reported once, until a read works again, because every request that comes meanwhile reads. */
   #read(tasks: readonly Task[], { answers, faults }: Written): void {
     tasks.forEach((task, index) => {
       if (!isRead(task)) return
@@ -105,8 +105,8 @@ export class GroupWrites {
   }
 
   /**
-   * A checkpoint that the database refuses (a broken upstream's figures) is dropped: one bad checkpoint must not keep the ledger closed. Those whose rows another transaction keeps locked
-   * stay. Returns how many are gone.
+   * A checkpoint that the database refuses (a broken upstream's figures) is dropped: one bad checkpoint must not keep the ledger closed. Checkpoints whose rows another
+   * transaction keeps locked stay. Returns how many are gone.
    */
   recover(all: readonly OrphanedCheckpoint[], now: number): number | NotApplied {
     const tasks = all.map((checkpoint) => ({ kind: 'settle', debit: recoveredDebit(checkpoint, now) }) as const)
@@ -132,7 +132,7 @@ export class GroupWrites {
     return this.#spilled.replay(frames, onStep)
   }
 
-  /** All at once, the sums at the end: any broken rule breaks the group. */
+  /** Writes all tasks, then the sums; any broken rule breaks the whole group. */
   #writeGroup(tasks: readonly (Task | undefined)[], written: Written): void {
     written.changes.length = 0
     written.faults.length = 0
@@ -195,7 +195,7 @@ export class GroupWrites {
     }
   }
 
-  /** Writes all settles that wait: what comes next may read their rows. */
+  /** Writes all settles that wait, because the next task may read their rows. */
   #settle({ answers, faults }: Written): void {
     const { numbers } = this
     const waiting = this.#waiting.splice(0)
@@ -215,7 +215,7 @@ export class GroupWrites {
     })
   }
 
-  /** A refusal may leave half-made rows behind: they are rolled back. What the group spent before is written first, so that an operation sees it. */
+  /** Does an operator's operation. What the group spent before is written first, so that the operation sees it. Rows that a refused operation has written are rolled back. */
   #operate({ operation, act }: Extract<WriteTask, { kind: 'operate' }>, changes: KeyChange[]): Answer {
     this.#debits.flush()
     const result = this.#transactions.undoneIf(

@@ -1,4 +1,4 @@
-/** Rows that another transaction keeps locked: the tasks that need them wait, and no others with them. Rules: ledger.md "Settles on Postgres". */
+/** Rows that another transaction keeps locked: the tasks that need them wait, and no other task waits with them. Rules: ledger.md "Settles on Postgres". */
 
 import type { Task } from '../task.ts'
 import type { Engine } from './engine.ts'
@@ -7,7 +7,7 @@ import type { NotApplied } from './store.ts'
 /** How often the thread waits for another transaction's lock before a group counts as failed. */
 export const HELD_TRIES_MAX = 3
 
-/** Tasks that cannot be done now, and whose account that is. */
+/** Tasks that cannot be done now, each with the number of its account. */
 export type Held = ReadonlyMap<Task, number>
 export const NONE_HELD: Held = new Map()
 
@@ -19,7 +19,7 @@ export class HeldRows {
     this.#engine = engine
   }
 
-  /** Some were held when they were last looked at. */
+  /** Whether rows were held at the last look. */
   get isAny(): boolean {
     return this.#isAny
   }

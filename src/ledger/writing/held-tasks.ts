@@ -1,4 +1,7 @@
-/** Tasks whose rows another transaction keeps locked, and since when they wait: they come before all others, in their order. Rules: ledger.md "Settles on Postgres". */
+/**
+ * Tasks whose rows another transaction keeps locked, and since when they wait. They come before all other tasks, in the order in which they were asked. Rules: ledger.md
+ * "Settles on Postgres".
+ */
 
 import type { LedgerFault, NumberedTask, Task } from '../task.ts'
 
@@ -30,7 +33,7 @@ export class HeldTasks {
     this.#sinceMs.clear()
   }
 
-  /** Tasks that have waited that long. */
+  /** Removes and returns the tasks that have waited for `waitMs`. */
   takeLong(waitMs: number): readonly NumberedTask[] {
     const nowMs = performance.now()
     const long = [...this.#sinceMs].filter(([, sinceMs]) => nowMs - sinceMs >= waitMs).map(([numbered]) => numbered)

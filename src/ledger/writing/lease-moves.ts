@@ -1,4 +1,4 @@
-/** Leases that are asked for and given back, in a statement of their own behind what was written: a row says what is left after it. Rules: ledger.md "Leases". */
+/** Moves leases in a statement of their own after the writes of the group, so that the rows already say what is left after these. Rules: ledger.md "Leases". */
 
 import { isLease, type LeaseAnswer, type LeaseTask, type LedgerFault, type Task } from '../task.ts'
 import type { Engine } from './engine.ts'
@@ -14,7 +14,7 @@ export class LeaseMoves {
     this.#heldRows = heldRows
   }
 
-  /** All but those of the accounts `apart`. A task without an answer is told at once that nothing is known: no request waits for a storage that fails. */
+  /** Does all lease tasks, except those of the accounts in `apart`. A task without an answer is answered `unavailable` at once: no request waits for a storage that fails. */
   move(tasks: readonly Task[], apart: ReadonlySet<number>, faults: LedgerFault[]): ReadonlyMap<Task, LeaseAnswer> {
     let free = tasks.filter(isLease).filter((task) => !apart.has(accountOf(task)))
     for (let tries = 1; free.length > 0; tries++) {

@@ -1,4 +1,4 @@
-/** What an operator's write tells the other processes that answer requests, whichever way carries it. Pure. Rules: nodes.md "Notifications". */
+/** The messages of an operator's write to the other processes that answer requests, whatever carries them. Pure. Rules: nodes.md "Notifications". */
 
 import type { KeyChange } from '../ledger.ts'
 import type { NodeMessage } from '../nodes.ts'
@@ -26,7 +26,7 @@ function creditedBy(operation: Operation): string | undefined {
   }
 }
 
-/** As many messages as their keys need. */
+/** Splits the keys over as many messages as they need. */
 export function keysMessages(lane: number, changes: readonly KeyChange[]): readonly NodeMessage[] {
   const messages: NodeMessage[] = []
   for (const stop of [null, 'disabled'] as const) {

@@ -1,4 +1,4 @@
-/** Checkpoints of processes that are gone, with what their receipts say. Which processes are gone each store knows itself. Rules: ledger.md "Recovery". */
+/** Reads the checkpoints of processes that are gone, with what receipts need of them. Each store knows itself which processes are gone. Rules: ledger.md "Recovery". */
 
 import { eq, type SQL, sql } from 'drizzle-orm'
 import { accounts, keys } from '../../../db/schema/accounts.ts'
@@ -8,7 +8,7 @@ import { type Connection, ormOf } from '../sql/connection.ts'
 
 export type OrphanedCheckpoint = ReturnType<ReturnType<typeof prepareOrphanedCheckpoints>['all']>[number]
 
-/** `isLeft`: which of the checkpoints. `limit`: how many at once. */
+/** `isLeft`: the condition by which a checkpoint is orphaned. `limit`: how many rows are read at once. */
 export const prepareOrphanedCheckpoints = (db: Connection, isLeft: SQL, limit: number) =>
   ormOf(db)
     .select({

@@ -1,6 +1,6 @@
 /**
- * Waives requests that a dead process left in flight, with their tokens at the last checkpoint. By boot, never by age, so that a clock that jumped releases nothing.
- * Rules: money.md "Crashes"; ledger.md "Recovery".
+ * Waives requests that a dead process left in flight, with their tokens at the last checkpoint. They are chosen by boot and never by age, so that a clock that jumped releases
+ * nothing. Rules: money.md "Crashes"; ledger.md "Recovery".
  */
 
 import { picos, ZERO } from '../../core/money.ts'
@@ -43,7 +43,7 @@ function debitAt({ checkpoint, accountNumber, upstream, otherAttempts }: Orphane
   }
 }
 
-/** A recovered receipt counts for the day on which the request began, at the price of its checkpoint: at the level that its prompt had come to. */
+/** A recovered receipt counts for the day on which the request began. Its price is that of its checkpoint, at the level of the prompt tokens that the checkpoint has. */
 export function recoveredOf(left: OrphanedCheckpoint, now: number, numbers: Numbers): Priced {
   const held: PriceVersion = {
     modelId: left.modelId,

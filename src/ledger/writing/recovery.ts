@@ -4,12 +4,12 @@ import type { LedgerFault } from '../task.ts'
 import type { Spill } from './spill.ts'
 import type { NotApplied, Store } from './store.ts'
 
-/** `replayed`: ids of the requests that have the receipt now that the spill had kept. */
+/** `replayed`: ids of the requests whose receipts the spill had kept, and which are written now. */
 export type Left = Readonly<{ recovered: number; replayed: readonly string[]; faults: readonly LedgerFault[] }>
 
 /**
- * Writes first the settles that it had kept in its spill, then waives the requests without one: a request is one or the other. What another transaction's lock keeps out of the ledger stays where it is, and no other request waits for
- * that. All spills but the first are closed. `onStep`: told once a second while it goes on.
+ * First writes the settles that the dead process had kept in its spill, then waives the requests that have none: each request is either settled or waived. What another
+ * transaction's lock keeps out of the ledger stays in the spill, and no other request waits for it. All spills but the first are closed. `onStep`: told at most once a second.
  */
 export function takeOver(
   spills: readonly Spill[],
@@ -34,7 +34,7 @@ export function takeOver(
   return typeof recovered === 'number' ? { recovered, replayed: settled, faults } : recovered
 }
 
-/** Each is a line for a parent to read, and there may be thousands. */
+/** Limits how often steps are told: each becomes a line that the parent process reads, and there may be thousands. */
 function paced(tell: (step: string) => void): (step: string) => void {
   let nextMs = Number.NEGATIVE_INFINITY
   return (step) => {

@@ -1,5 +1,5 @@
 /**
- * The thread's side of relays: what they ask stands under their boots and names prices by lists of their own, and each that goes leaves nothing in flight. Rules:
+ * The thread's side of relays: their tasks get the boots of their relays, their prices are places in lists of their own, and a relay that goes leaves nothing in flight. Rules:
  * processes.md "Relays", "Death".
  */
 
@@ -10,12 +10,12 @@ import type { Store } from './store.ts'
 
 type Desk = Readonly<{ store: Store; loop: CommitLoop; say: (message: FromThread) => void; now: () => number }>
 
-/** What is in the spill must be in the ledger before what it has not kept is waived. */
+/** How often the desk tries to waive again. The spill must be replayed first, because a request that it keeps must be settled and not waived. */
 const LOOK_EVERY_MS = 100
 
 export class RelayDesk {
   readonly #desk: Desk
-  /** Where the price versions of each relay stand in the list of all. */
+  /** By relay: the places of its price versions in the thread's list of all. */
   readonly #prices = new Map<number, number[]>()
   #defined = 0
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -24,7 +24,7 @@ export class RelayDesk {
     this.#desk = desk
   }
 
-  /** `from`: undefined for the process of the thread. */
+  /** `from`: the boot of the relay; undefined for the thread's own process. */
   add(from: number | undefined, { tasks, prices }: Pick<TasksMessage, 'tasks' | 'prices'>, debits: readonly NumberedDebit[]): void {
     const places = this.#placesOf(from)
     for (const _ of prices) places.push(this.#defined++)
@@ -36,7 +36,7 @@ export class RelayDesk {
   }
 
   obey(message: Extract<ToThread, { kind: 'relayJoins' | 'relayGoes' | 'relaysKnown' }>): void {
-    // Behind the group that what came before is in.
+    // Obeyed after the group with the earlier tasks, which is committed in this turn.
     setImmediate(() => this.#obey(message))
   }
 
@@ -57,7 +57,7 @@ export class RelayDesk {
         break
       }
       case 'relayGoes': {
-        // What it asked before is answered, also where commits are tried again.
+        // The relay leaves only after its tasks are answered, also while a commit is tried again.
         if (!loop.isIdle) {
           setTimeout(() => this.#obey(message), LOOK_EVERY_MS)
           return
@@ -93,7 +93,7 @@ export class RelayDesk {
 
 const OWN = 0
 
-/** As the relay's, whatever it says of itself. */
+/** The task with the relay's own boot, whatever the message says. */
 function stamped(task: Task, boot: number, priced: (price: number) => number): Task {
   switch (task.kind) {
     case 'settle':

@@ -1,41 +1,41 @@
 /**
- * What relays have leased of the balances and limits in a file, in the memory of the thread that writes it: what db/postgres/migrations/0002_leases.sql grants where
- * nodes share a database. The rows say what is left, and a settle takes its cost off both. Rules: ledger.md "Leases"; processes.md "Admission".
+ * The leases that relays have of the balances and limits in a file, in the memory of the thread that writes the file. Where nodes share a database,
+ * db/postgres/migrations/0002_leases.sql does the same. The rows say what is left, and a settle takes its cost off both. Rules: ledger.md "Leases"; processes.md "Admission".
  */
 
 import { type Picos, picos } from '../../core/money.ts'
 import type { LeaseAnswer, LeaseAsk, LeaseMove, LeaseSide, RelayRuns } from '../task.ts'
 
-/** Of an account and a key; `limitPicos` null: there is none. */
+/** What the rows say of an account and a key; `limitPicos` null: the key has no limit. */
 export type LeasedRows = Readonly<{
   balancePicos: bigint
   isActive: boolean
   key: Readonly<{ limitPicos: bigint | null; spentPicos: bigint; isActive: boolean }> | undefined
 }>
 
-/** `moved`: the number of the last move that changed it. */
+/** A relay's lease. `moved`: the number of the last move that changed it. */
 type Part = { amountPicos: bigint; moved: number }
-/** By the boots of relays. */
+/** Leases by the boot of the relay. */
 type Parts = Map<number, Part>
 
-/** One side of a move: what the balance, or the limit, leaves, and the parts that relays have of it. */
+/** One side of a move, the account or the key: what is left of the balance or of the limit, and the leases that relays have of it. */
 type Side = Readonly<{ own: Part | undefined; others: bigint; left: bigint; runs: bigint; parts: Parts }>
 type View = Side & Readonly<{ free: bigint; share: bigint; isSmall: boolean }>
 
-/** At most so many times what a request holds is leased beside it, and at most that part of what is free, shared by all relays. */
+/** Beside what a request holds, at most `SHARE_REQUESTS_MAX` times as much is leased, and at most one part in `SHARE_PART` of what is free, divided by the number of relays. */
 const SHARE_REQUESTS_MAX = 4_096n
 const SHARE_PART = 4n
-/** A relay's moves come in their order, so an empty part is only memory. */
+/** How many moves come between two removals of empty leases. An empty lease can go, because a relay's moves come in their order. */
 const MOVES_BETWEEN_SWEEPS = 100_000
 
 export class RelayLeases {
   readonly #accounts = new Map<number, Parts>()
-  /** Of keys with a limit. */
+  /** The leases of keys with a limit. */
   readonly #keys = new Map<number, Parts>()
   readonly #relays = new Set<number>()
   #movesSinceSweep = 0
 
-  /** There are no relays. */
+  /** Whether there are no relays. */
   get isEmpty(): boolean {
     return this.#relays.size === 0
   }
@@ -44,7 +44,7 @@ export class RelayLeases {
     return this.#relays.has(boot)
   }
 
-  /** What it holds is its lease, and nothing else: of what it had idle it knows nothing any more. */
+  /** A relay that joins leases exactly what it holds: it has forgotten what it had idle. */
   join(boot: number, { accounts, keys }: RelayRuns): void {
     this.leave(boot)
     this.#relays.add(boot)
@@ -59,7 +59,7 @@ export class RelayLeases {
     }
   }
 
-  /** A receipt was written. */
+  /** To be called when a receipt was written: its cost leaves the relay's leases. */
   noteSettled(
     boot: number,
     { accountNumber, keyNumber, costPicos }: Readonly<{ accountNumber: number; keyNumber: number; costPicos: Picos }>,
@@ -68,7 +68,7 @@ export class RelayLeases {
       if (part !== undefined) part.amountPicos = greater(part.amountPicos - costPicos, 0n)
   }
 
-  /** Undefined: the relay is none any more. */
+  /** Undefined: the process is not a relay any more. */
   move(boot: number, move: LeaseAsk | LeaseMove, rows: LeasedRows): LeaseAnswer | undefined {
     if (!this.#relays.has(boot)) return undefined
     if (++this.#movesSinceSweep >= MOVES_BETWEEN_SWEEPS) this.#sweep()
@@ -97,7 +97,7 @@ export class RelayLeases {
     const sides = key === undefined ? [account] : [account, key]
     const isLate = sides.some(({ own }) => (own?.moved ?? 0) > number)
     const verdict = verdictOf(rows, sides, isLate)
-    // Also where it was refused: nothing older may change what the relay hears of now.
+    // The number is noted also when the ask is refused: no older move may change what this answer tells.
     for (const { own } of sides) if (own !== undefined) own.moved = Math.max(own.moved, number)
     if (verdict === 'granted') for (const side of sides) grow(side, boot, amountPicos, number)
     const isOfAccount = verdict === 'exhausted' ? account.left <= 0n : verdict !== 'disabled' && account.free <= 0n
@@ -109,7 +109,7 @@ export class RelayLeases {
     }
   }
 
-  /** Of most accounts nothing is leased for most of the time. */
+  /** Removes empty leases: most accounts have no leases for most of the time. */
   #sweep(): void {
     this.#movesSinceSweep = 0
     for (const leases of [this.#accounts, this.#keys]) {

@@ -1,4 +1,7 @@
-/** A receipt, a checkpoint and an attempt as rows: the columns of the latter two, and the values in the order of those. Both stores write the same. Rules: ledger.md "Two stores". */
+/**
+ * A receipt, a checkpoint and an attempt as rows: the columns of checkpoints and attempts, and the values in the order of the columns. Both stores write the same. Rules:
+ * ledger.md "Two stores".
+ */
 
 import { costOf, type Rates } from '../../core/pricing.ts'
 import type { Usage } from '../../core/usage.ts'
@@ -34,7 +37,7 @@ export const ATTEMPT_COLUMNS = [
   ...['price_picos', 'started_at', 'duration_ms'],
 ]
 
-/** The row of a receipt, and its link behind the end of the account's chain, which `heads` knows. The chain has the link only after `heads.append`. */
+/** The row of a receipt, and its link behind the end of the account's chain, which `heads` knows. The chain has the link only once `heads.append` was called. */
 export function receiptRow(
   debit: Debit,
   numbers: RowNumbers,
@@ -84,7 +87,7 @@ export const attemptRow = (calls: Calls, attempt: Attempt, { price, boot, upstre
   wholeMs(attempt.durationMs),
 ]
 
-/** In the order of the columns. */
+/** The token counters in the order of their columns. */
 export const countersOf = (usage: Usage): readonly [number, number, number, number, number, number] => [
   usage.input,
   usage.output,

@@ -1,11 +1,11 @@
 /**
- * A file whose room was taken while there was some: frames are appended and flushed when the ledger itself cannot be written. A frame counts whole or not at
- * all: its checksum is over all of it and over the epoch, so that neither a torn one nor one that was replayed before is read. Rules: ledger.md "Spill".
+ * A file whose room on disk is reserved in advance: frames are appended and flushed when the ledger itself cannot be written. A frame counts whole or not at
+ * all: its checksum covers all its bytes and the epoch, so that neither a torn frame nor one that was replayed before is read. Rules: ledger.md "Spill".
  */
 
 import { closeSync, constants, existsSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 
-/** Magic, epoch, and what the file belongs to, in the first sector. */
+/** The header, in the first sector: magic, epoch, and the owner of the file. */
 const HEADER_BYTES = 512
 const MAGIC = 0x544c_5350
 const OWNER_AT = 12
@@ -13,7 +13,7 @@ const FRAME_HEAD_BYTES = 8
 const STEP_BYTES = 1024 * 1024
 const OPEN_OR_MAKE = constants.O_RDWR | constants.O_CREAT
 
-/** Of an open file's data, to its disk. Throws what the file system says. */
+/** Writes an open file's data to its disk. Throws what the file system says. */
 type Flush = (handle: number) => void
 
 export class SpillFile {
@@ -30,7 +30,7 @@ export class SpillFile {
     this.#flush = flush
   }
 
-  /** Undefined: there is none, and `create` is false. `foreign`: it holds what another owner left. Throws what the file system says. */
+  /** Undefined: there is no file, and `create` is false. `foreign`: the file has frames of another owner. Throws what the file system says. */
   static open(path: string, owner: string, create: boolean, flush: Flush = fdatasyncSync): SpillFile | 'foreign' | undefined {
     if (!create && !existsSync(path)) return undefined
     const spill = new SpillFile(openSync(path, OPEN_OR_MAKE, 0o600), owner, flush)
@@ -44,12 +44,12 @@ export class SpillFile {
     return this.#frames
   }
 
-  /** Of the frames, with their heads. */
+  /** The length of all frames, their heads included. */
   get bytes(): number {
     return this.#end - HEADER_BYTES
   }
 
-  /** Takes the room for all that will be appended, or none: half of it would be the last room that the ledger has. */
+  /** Reserves the whole room for later frames, or none of it: a part would take the last room that the ledger has. */
   reserve(bytes: number): void {
     const { size } = fstatSync(this.#handle)
     let at = Math.max(size, this.#end)
@@ -65,7 +65,7 @@ export class SpillFile {
     }
   }
 
-  /** True: it is flushed. False: it is not there, and will not be found. */
+  /** True: the frame is flushed. False: the frame is not kept, and no later run will find it. */
   append(frame: Uint8Array): boolean {
     const bytes = Buffer.alloc(FRAME_HEAD_BYTES + frame.length)
     bytes.writeUInt32LE(frame.length, 0)
@@ -84,7 +84,7 @@ export class SpillFile {
     return true
   }
 
-  /** All of it was replayed. A crash before this is on disk replays it again, which changes nothing. */
+  /** To be called when all frames were replayed. A crash before the new header is on disk makes them be replayed again, which changes nothing. */
   clear(): void {
     this.#frames = []
     this.#end = HEADER_BYTES
@@ -93,7 +93,7 @@ export class SpillFile {
       this.#writeHeader()
       this.#flush(this.#handle)
     } catch {
-      // Written again with the next frame.
+      // The header is written again with the next frame.
     }
   }
 
@@ -101,13 +101,13 @@ export class SpillFile {
     closeSync(this.#handle)
   }
 
-  /** Whole but not flushed, it would be found after a crash by which its owner was told that it is not kept. */
+  /** Overwrites the head of a frame that could not be flushed: after a crash the frame might otherwise be found, although its owner was told that it is not kept. */
   #forgetFrameAt(at: number): void {
     try {
       writeSync(this.#handle, new Uint8Array(FRAME_HEAD_BYTES), 0, FRAME_HEAD_BYTES, at)
       this.#flush(this.#handle)
     } catch {
-      // What cannot be written here was not written before.
+      // If nothing can be written at this place now, the frame was not written there either.
     }
   }
 

@@ -1,6 +1,6 @@
 /**
  * The part of a group that must outlive the process when the ledger cannot be written, as a frame of the spill and back: the debits, the checkpoints of requests that ended
- * without a receipt, and upstream calls. A frame has the price versions that its debits name, because places in a list end with the process.
+ * without a receipt, and upstream calls. A frame has the price versions that its debits name, because the list that places refer to ends with the process.
  */
 
 import { type Picos, picos } from '../../core/money.ts'
@@ -10,11 +10,11 @@ import { RECORD_VERSION } from '../columns/receipt.ts'
 import { fitsRecord, readDebits, writeDebits } from '../debit-records.ts'
 import type { Calls, Debit, Task } from '../task.ts'
 
-/** `price` of debits and calls is a place in `prices`. */
+/** The content of a frame. The `price` of debits and calls is a place in `prices`. */
 export type Spilled = Readonly<{
   prices: readonly PriceVersion[]
   debits: readonly Debit[]
-  /** Ids of the requests whose checkpoints go. */
+  /** Ids of the requests whose checkpoints are to be removed. */
   releases: readonly string[]
   calls: readonly Calls[]
 }>
@@ -24,7 +24,7 @@ type Kept = Extract<Task, { kind: 'settle' | 'dropCheckpoint' | 'attempts' }>
 export const canSpill = (task: Task): task is Kept =>
   task.kind === 'settle' ? fitsRecord(task.debit) : task.kind === 'dropCheckpoint' || task.kind === 'attempts'
 
-/** `boot`: that writes now, which the frame outlives. */
+/** `boot`: the boot that writes now; it is recorded because the frame outlives it. */
 export function frameOf(tasks: readonly Kept[], versionAt: (index: number) => PriceVersion, boot: number): Uint8Array {
   const prices: PriceVersion[] = []
   const placeOf = (index: number): number => {
@@ -57,9 +57,9 @@ export function readFrame(frame: Uint8Array): Spilled {
   const bytes = Buffer.from(frame)
   const end = 4 + bytes.readUInt32LE(0)
   const { version, prices, releases, calls } = JSON.parse(bytes.toString('utf8', 4, end)) as {
-    /** Of the records; a program of 0.1.0 does not say it. */
+    /** The version of the records; program 0.1.0 does not write this field. */
     version?: number
-    /** A program of 0.1.0 says neither level nor group: it knows none. */
+    /** Program 0.1.0 writes neither level nor group, because it has none. */
     prices: { modelId: string; rates: RateTexts; abovePromptTokens?: number; group?: string }[]
     releases: string[]
     calls: Calls[]

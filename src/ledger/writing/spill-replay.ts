@@ -1,19 +1,19 @@
 /**
- * Decides when the spill is tried again: before every group, but where another transaction's locks keep it out of the ledger only so often that looking takes little of
- * the thread's time. Rules: ledger.md "Spill", "Settles on Postgres".
+ * Decides when the spill is replayed: before every group. While another transaction's locks keep it out of the ledger, it is replayed less often, so that this takes little
+ * of the thread's time. Rules: ledger.md "Spill", "Settles on Postgres".
  */
 
 import type { Spill } from './spill.ts'
 import type { NotApplied, Replayed } from './store.ts'
 
-/** Looking at what locks keep out may take one part in so many of the thread's time. */
+/** While locks keep the spill out, a replay is followed by a pause of this many times its length. */
 const HELD_REPLAY_PARTS = 10
 const NO_ACCOUNTS: ReadonlySet<number> = new Set()
 
 export class SpillReplay {
   readonly #spill: Spill
   #unsettled: ReadonlySet<number>
-  /** Until then `unsettled` is known to be all of it, and it is not tried again. */
+  /** Until this time the spill counts as locked, and is not replayed. */
   #isHeldUntilMs = 0
 
   constructor(spill: Spill) {
@@ -21,24 +21,24 @@ export class SpillReplay {
     this.#unsettled = spill.accounts()
   }
 
-  /** Accounts of which the spill keeps settles, because their rows stayed locked. */
+  /** Accounts whose settles are in the spill because their rows stayed locked. */
   get unsettled(): ReadonlySet<number> {
     return this.#unsettled
   }
 
-  /** Notes that what was kept just now waits for a lock. Returns the accounts of which nothing waited before. */
+  /** To be called when tasks were spilled because of a lock. Returns the accounts that had nothing in the spill before. */
   noteLocked(): readonly number[] {
     const before = this.#unsettled
     this.#unsettled = this.#spill.accounts()
     return [...this.#unsettled].filter((account) => !before.has(account))
   }
 
-  /** The next one is not put off. */
+  /** Makes the next `replay` try at once. */
   hasten(): void {
     this.#isHeldUntilMs = 0
   }
 
-  /** Undefined: nothing is kept, or it is too early to look again. */
+  /** Undefined: the spill is empty, or it is too early to try again. */
   replay(): Replayed | NotApplied | undefined {
     const startedMs = performance.now()
     if (this.#spill.isEmpty || startedMs < this.#isHeldUntilMs) return undefined

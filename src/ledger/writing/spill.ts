@@ -11,7 +11,7 @@ export const spillPathOf = (ledgerPath: string): string => `${ledgerPath}.spill`
 export class Spill {
   readonly #file: SpillFile | undefined
   readonly #ledger: Store
-  /** Once asked for: to read all that is kept takes long. */
+  /** The accounts, once they were asked for: reading the whole spill takes long. */
   #accounts: Set<number> | undefined
 
   private constructor(file: SpillFile | undefined, ledger: Store) {
@@ -19,7 +19,7 @@ export class Spill {
     this.#ledger = ledger
   }
 
-  /** `bytes`: the room to keep; 0 for a process that keeps nothing and only replays what an earlier one kept. */
+  /** `bytes`: the size of the spill; 0 for a process that keeps nothing and only replays what an earlier one kept. */
   static open(path: string, ledger: Store, bytes: number): Spill | OpenProblem {
     const spillPath = spillPathOf(path)
     try {
@@ -36,17 +36,17 @@ export class Spill {
     return this.#file === undefined || this.#file.frames.length === 0
   }
 
-  /** Of entries that are kept and not replayed yet. */
+  /** The size of the entries that are kept and not replayed yet. */
   get bytes(): number {
     return this.#file?.bytes ?? 0
   }
 
-  /** Throws what the file system says where there is no room. */
+  /** Throws what the file system says when there is no room. */
   reserve(bytes: number): void {
     this.#file?.reserve(bytes)
   }
 
-  /** True: all of them are flushed. False: none is kept. */
+  /** True: all tasks are kept and flushed. False: none is kept. */
   keep(tasks: readonly Task[]): boolean {
     const kept = tasks.filter(canSpill)
     if (kept.length === 0 || this.#file?.append(frameOf(kept, (index) => this.#ledger.versionAt(index), this.#ledger.boot)) !== true)
@@ -55,14 +55,14 @@ export class Spill {
     return true
   }
 
-  /** Of which it keeps settles. */
+  /** The accounts whose settles the spill keeps. */
   accounts(): ReadonlySet<number> {
     const spilled = (): readonly Spilled[] => this.#file?.frames.map(readFrame) ?? []
     this.#accounts ??= new Set(spilled().flatMap(({ debits }) => debits.map(({ accountNumber }) => accountNumber)))
     return new Set(this.#accounts)
   }
 
-  /** Nothing changes where it was done before, and nothing of it is lost where it fails. */
+  /** Writes all entries into the ledger. An entry that was written before changes nothing, and if the replay fails, the spill keeps all entries. */
   replay(onStep?: () => void): Replayed | NotApplied {
     if (this.#file === undefined || this.isEmpty) return { kind: 'replayed', settled: [], faults: [] }
     const replayed = this.#ledger.replay(this.#file.frames.map(readFrame), onStep)

@@ -1,6 +1,6 @@
 /**
- * Writes what a spill kept into the ledger, of whichever process it is: each entry in a savepoint of its own. What is there already stays as it is; what the database refuses is
- * dropped, and told. Rules: ledger.md "Spill", "Twice is once".
+ * Writes the entries of a spill into the ledger, whichever process kept them, each in a savepoint of its own. Rows that are there already stay as they are; an entry that the
+ * database refuses is dropped, and the operator is told. Rules: ledger.md "Spill", "Twice is once".
  */
 
 import { Numbers } from '../sql/numbers.ts'
@@ -14,7 +14,7 @@ import type { Spilled } from './spill-records.ts'
 import type { NotApplied, Replayed } from './store.ts'
 import type { Transactions } from './transactions.ts'
 
-/** `debits`: of the groups that are written, which these are none of. */
+/** `debits`: those of the ordinary groups. They are only told to reread, because spilled writes use debits of their own. */
 type Around = Readonly<{ engine: Engine; transactions: Transactions; debits: Debits; heldRows: HeldRows }>
 
 export class SpilledWrites {
@@ -24,7 +24,7 @@ export class SpilledWrites {
     this.#around = around
   }
 
-  /** `onStep`: told before each of them. */
+  /** `onStep`: called before each entry. */
   replay(frames: readonly Spilled[], onStep: () => void = () => undefined): Replayed | NotApplied {
     const { transactions, debits, heldRows } = this.#around
     const settled: string[] = []
@@ -42,7 +42,7 @@ export class SpilledWrites {
       { isDurable: true },
     )
     if (problem === undefined) return { kind: 'replayed', settled, faults }
-    // The next look finds the rows that were locked just now; where it finds none, the storage itself does not work.
+    // A row that was locked just now is found by the next look. If that finds none, the storage itself does not work, so `isHeld` is left out here.
     const { isHeld: _, ...failed } = problem
     return failed
   }

@@ -1,15 +1,15 @@
 /**
- * The transactions of the machine that writes: tried again where others were in the way, failed where the storage does not work, and undone as far as a savepoint
- * where a rule of the database was broken. Rules: ledger.md "Group commit", "Failing writes", "Two stores".
+ * The transactions of `GroupWrites`. A transaction is tried again if others were in the way, fails if the storage does not work, and is undone as far as a savepoint
+ * if a rule of the database was broken. Rules: ledger.md "Group commit", "Failing writes", "Two stores".
  */
 
 import type { Engine, Purpose } from './engine.ts'
 import type { NotApplied } from './store.ts'
 
-/** A transaction that others were in the way of is tried so often before it counts as failed. */
+/** How often a transaction is tried when others are in the way, before it counts as failed. */
 export const TRIES_MAX = 5
 
-/** What is remembered beside the rows has to follow them. */
+/** Told of commits and rollbacks, so that what is remembered of the rows follows them. */
 type Followed = Readonly<{ committed: () => void; rolledBack: () => void }>
 
 export class Transactions {
@@ -21,7 +21,7 @@ export class Transactions {
     this.#followed = followed
   }
 
-  /** Undefined when it was committed, else why not. `replay`: a rule of the database was broken. */
+  /** Undefined: the transaction was committed; otherwise why it was not. `replay`: a rule of the database was broken. */
   run(write: () => void, purpose: Purpose): NotApplied | undefined
   run(write: () => void, purpose: Purpose, mode: 'may replay'): NotApplied | 'replay' | undefined
   run(write: () => void, purpose: Purpose, mode: 'may replay' | 'final' = 'final'): NotApplied | 'replay' | undefined {
@@ -43,7 +43,7 @@ export class Transactions {
     }
   }
 
-  /** Within one. What undid it, or undefined. What is not of a rule is thrown on. */
+  /** To be called within a transaction. Returns the error of a broken rule, which undid `write`, or undefined. Any other error is thrown on. */
   inSavepoint(write: () => void): Readonly<{ error: unknown }> | undefined {
     try {
       this.#engine.db.transaction(write)()
@@ -55,7 +55,7 @@ export class Transactions {
     }
   }
 
-  /** Within one, too: what was written stays, unless the result says that it must not. */
+  /** To be called within a transaction. What was written stays, unless `isUndone` says of the result that it must not. */
   undoneIf<T>(write: () => T, isUndone: (result: T) => boolean): T {
     let undone: Readonly<{ result: T }> | undefined
     try {

@@ -1,4 +1,4 @@
-/** The reads of the writer's connection, behind the writes of their group: a key, what wallets are made of, an idempotency key. Rules: ledger.md "Wallets". */
+/** The reads of the writer's connection, which see the writes of their group: a key, the rows of wallets, an idempotency key. Rules: ledger.md "Wallets". */
 
 import type { IdempotentUse } from '../ledger.ts'
 import type { Statements } from '../sql/statements.ts'
