@@ -21,7 +21,7 @@ export class Attempts {
     this.#conversations = conversations
   }
 
-  /** What was taken of its answer, or why there is none. */
+  /** Resolves with what `take` made of the answer, or with why there is none. */
   async make<T extends object>(
     request: PoolRequest,
     endpoint: Endpoint,
@@ -38,7 +38,7 @@ export class Attempts {
     const chat = endpoint.dialect === undefined ? undefined : request.chat?.[endpoint.dialect]
     const asked = chat === undefined ? forModel(request, model.id) : inChat(request, chat, model.id)
     const onOver = leaving(member, request.accountId)
-    // What may still be answered elsewhere is no error yet.
+    // Only the last call tells `onErrorHead`: after any other the next upstream may still answer.
     const reply = await member.config.upstream.call(asked, limit ?? stop, {
       ...(onErrorHead === undefined || !isLast ? {} : { onErrorHead }),
       onOver,
@@ -74,7 +74,7 @@ export class Attempts {
     if (isCount(request) && taken.trouble?.kind !== 'dead') model.breaker.abandoned()
     else this.#judge(endpoint, request.accountId, taken, stop, startedMs)
     events.called(member.name, taken.cause)
-    // What the client got wrong, or left, says nothing of the upstream.
+    // A fault says nothing of the upstream where the client was wrong or has left.
     if (stop.isOverdue || (taken.trouble !== undefined && !stop.isStopped))
       member.lastFailure = { cause: taken.cause, model: model.id, at: now() }
     log.failed({
@@ -132,7 +132,7 @@ export class Attempts {
   }
 }
 
-/** Apart, as `leaving` is. */
+/** A function of its own, as `leaving` is. */
 const telling = (upstream: string, events: PoolOptions['events']): Required<Pick<CallEvents, 'onCountDiffers' | 'onBetasRefused'>> => ({
   onCountDiffers: (difference) => events.countDiffers(upstream, difference),
   onBetasRefused: (betas) => events.betasRefused(upstream, betas),

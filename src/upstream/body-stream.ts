@@ -18,7 +18,7 @@ export class BodyStream implements BodySink {
         start: (controller) => {
           this.#controller = controller
         },
-        // Without a mark to fill up to, this is called only by a read that finds nothing.
+        // The stream has no size to fill up to, so `pull` is called only by a read that finds nothing.
         pull: () => {
           this.#isAwaited = true
           this.#waitingBytes = 0

@@ -1,27 +1,27 @@
 /**
- * Whether an upstream may be called for a model: a circuit breaker as a pure state, with the time as a parameter. Rules: pool.md "Breaker".  closed: calls go
- * there · open: none does, until a moment · half-open: one probe does, and its end decides.
+ * Whether an upstream may be called for a model: a circuit breaker as a pure state, with the time as a parameter. Rules: pool.md "Breaker".  closed: calls go to the
+ * upstream · open: no call does, until a moment · half-open: one probe does, and its end decides.
  */
 
 import type { BusyForAll } from './busy-accounts.ts'
 
 /**
- * What a failed call says. dead: no connection came about · account: our credit or key there · busy: it said when to come back, or not · broken: anything
- * else that is not the client's fault.
+ * What a failed call says of the upstream. dead: no connection came about · account: our credit or our key there is at fault · busy: the upstream refused for now, and may
+ * have said when to come back · broken: anything else that is not the client's fault.
  */
 export type Trouble = Readonly<{ kind: 'dead' | 'account' | 'broken' }> | Readonly<{ kind: 'busy'; retryAfterMs: number | undefined }>
 
-/** Failures of the upstream itself, for every account. */
+/** Failures of the upstream itself, which concern every account. */
 export type Failure = Exclude<Trouble['kind'], 'busy'>
 
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 const BUCKETS = 10
 const BUCKET_MS = 1_000
-/** A share of so few calls says nothing. */
+/** With fewer calls than this, the share of failed ones says nothing. */
 const CALLS_MIN = 10
 const FAILED_SHARE = 0.5
-/** First and longest time out, doubled from failed probe to failed probe. */
+/** The first and the longest time out; it doubles with each failed probe. */
 const OUT_MS = { dead: [1_000, 30_000], broken: [1_000, 30_000], account: [15_000, 300_000] } as const
 /** A probe without a result has failed. */
 const PROBE_MS_MAX = 600_000
@@ -37,7 +37,7 @@ export class Breaker {
   #openedBy: Trouble['kind'] | undefined
   #openings = 0
 
-  /** `random`: in [0, 1), so that many gateways do not probe in step. */
+  /** `random`: gives a number in [0, 1), so that many gateways do not probe in step. */
   constructor(random: () => number) {
     this.#random = random
   }
@@ -47,24 +47,24 @@ export class Breaker {
     return now < this.#openUntil ? 'open' : 'half-open'
   }
 
-  /** When a probe may go there; undefined: calls may go there now. */
+  /** The time at which a probe may go to the upstream; undefined: calls may go there now. */
   outUntil(now: number): number | undefined {
     if (this.#openUntil === undefined) return undefined
     if (now < this.#openUntil) return this.#openUntil
     return this.#probeUntil !== undefined && now < this.#probeUntil ? this.#probeUntil : undefined
   }
 
-  /** Out because connecting failed, which no request can cause. */
+  /** Whether the upstream is out because connecting failed, which no request can cause. */
   get isDead(): boolean {
     return this.#openUntil !== undefined && this.#openedBy === 'dead'
   }
 
-  /** A call is made, which `outUntil` had allowed: the first after a time out is the probe. */
+  /** Notes a call, which `outUntil` has allowed: the first one after a time out is the probe. */
   begin(now: number): void {
     if (this.#openUntil !== undefined) this.#probeUntil = now + PROBE_MS_MAX
   }
 
-  /** `begunAt`: when the call was made that is told of. One that was under way when it opened tells nothing new. */
+  /** `begunAt`: when the call that has succeeded began. A call that was under way when the breaker opened says nothing new. */
   succeeded(now: number, begunAt = now): void {
     if (this.#openUntil !== undefined && begunAt < this.#openedAt) return
     this.#count(now, false)
@@ -86,7 +86,7 @@ export class Breaker {
     this.#openFor(now + outMs, sinceMs, 'busy')
   }
 
-  /** The call ended without a word on the upstream: its client left, or the request was the client's mistake. */
+  /** The call ended without saying anything of the upstream: its client left, or the request was the client's mistake. */
   abandoned(): void {
     this.#probeUntil = undefined
   }

@@ -1,6 +1,6 @@
 /**
- * How many calls may be second tries: a tenth of the requests, and three a second however few there are. More would turn an upstream's trouble into a
- * storm on the others. The first failures of an upstream are outside of that. Pure. Rules: pool.md "Retry budget".
+ * How many calls may be second tries: a tenth of the requests, and three a second however few requests there are. More would turn an upstream's trouble into a storm on
+ * the others. The first failures of an upstream are outside of that budget. Pure. Rules: pool.md "Retry budget".
  */
 
 import { boundedMap } from '../core/bounded-map.ts'
@@ -15,7 +15,7 @@ const ACCOUNTS_MAX = 10_000
 const FREE_FAILURES = 20
 const FREE_WINDOW_MS = 10_000
 const UPSTREAMS_MAX = 1_000
-/** Unused second tries expire after this: a quiet hour does not pay for a storm. */
+/** An unused second try expires after this: a quiet hour does not pay for a storm. */
 const KEPT_SECONDS = 10
 
 export class RetryBudget {
@@ -30,14 +30,14 @@ export class RetryBudget {
     this.#at = now
   }
 
-  /** A request that came in. */
+  /** Counts a request that came in. */
   earn(now: number): void {
     this.#refill(now)
     this.#recentRequests++
     this.#tokens = Math.min(this.#tokens + this.#rule.share, this.#cap())
   }
 
-  /** Leave for one more call of a request; false: the budget is spent. */
+  /** Takes leave for one more call of a request; false: the budget is spent. */
   take(now: number): boolean {
     this.#refill(now)
     if (this.#tokens < 1) return false
@@ -58,7 +58,7 @@ export class RetryBudget {
   }
 }
 
-/** The budget of all, what an account may take of it, and what an upstream that begins to fail takes of neither. */
+/** The budget of all requests, the part of it that one account may take, and the first failures of an upstream, which take nothing of either. */
 export class RetryBudgets {
   readonly #all: RetryBudget
   readonly #failures = boundedMap<{ sinceMs: number; count: number }>(UPSTREAMS_MAX)
@@ -73,7 +73,7 @@ export class RetryBudgets {
     this.#of(accountId, now).earn(now)
   }
 
-  /** Leave for one more call of a request that `upstream` failed. */
+  /** Takes leave for one more call of a request that `upstream` failed; false: there is none. */
   take(accountId: string, upstream: string, now: number): boolean {
     return this.#isFirst(upstream, now) || (this.#of(accountId, now).take(now) && this.#all.take(now))
   }

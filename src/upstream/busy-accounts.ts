@@ -1,20 +1,20 @@
 /**
- * The accounts for which an upstream is busy with a model. 429, 503 and 529 are as often about one account's requests as about the upstream: it is out for
- * the account that met one, and for all only when several did. Pure. Rules: pool.md "Busy".
+ * The accounts for which an upstream is busy with a model. A 429, 503 or 529 is as often about one account's requests as about the upstream: the upstream is out for
+ * the account that met one, and for all accounts only when several did. Pure. Rules: pool.md "Busy".
  */
 
 import { boundedMap } from '../core/bounded-map.ts'
 
 /** The wait where the upstream names none. */
 const OUT_MS = 15_000
-/** An upstream that asks for more is asked again after this, all the same. */
+/** The longest wait: an upstream that asks for more is asked again after this all the same. */
 const OUT_MS_MAX = 300_000
 const WINDOW_MS = 10_000
 /** From this many accounts in the window on, the cause is the upstream. */
 const ACCOUNTS_FOR_ALL = 3
 const ACCOUNTS_MAX = 10_000
 
-/** For how long it is out for all accounts, and when the first refusal that led to it came: an answer to a call that began later disproves it. */
+/** For how long the upstream is out for all accounts, and when the first refusal that led to it came: an answer to a call that began later disproves it. */
 export type BusyForAll = Readonly<{ outMs: number; sinceMs: number }>
 
 export class BusyAccounts {
@@ -43,7 +43,7 @@ export class BusyAccounts {
     return isForAll && outMs > 0 ? { outMs, sinceMs: Math.min(...refused.values()) } : undefined
   }
 
-  /** A call that began at `begunAt` was answered: what was refused before says nothing of others, and nothing more of its own account. */
+  /** A call that began at `begunAt` was answered: earlier refusals then say nothing of other accounts, and one of this account is forgotten. */
   answered(accountId: string, begunAt: number): void {
     const out = this.#out.get(accountId)
     if (out !== undefined && out.refusedAt <= begunAt) this.#out.delete(accountId)

@@ -21,7 +21,7 @@ export type Candidate = Readonly<{
 /** What a request reads or writes of a prompt cache: the conversation as 32 bytes of a hash, and the name of the upstream that has it in its cache, if any does. */
 export type Cached = Readonly<{ conversation: Uint8Array; warm: string | undefined }>
 
-/** `cached`: undefined for a request that caches nothing. `random`: two numbers in [0, 1), asked only for such a one. */
+/** `cached`: undefined for a request that caches nothing. `random`: gives two numbers in [0, 1), and is asked only for such a request. */
 export function inOrder<C extends Candidate>(candidates: readonly C[], cached: Cached | undefined, random: () => number): readonly C[] {
   if (candidates.length < 2) return candidates
   const scores = new Map(candidates.map((candidate) => [candidate, scoreOf(candidate, cached?.conversation ?? random)]))
@@ -29,7 +29,7 @@ export function inOrder<C extends Candidate>(candidates: readonly C[], cached: C
   return cached === undefined ? withLesserLoadedFirst(byDraw) : withWarmFirst(byDraw, cached.warm)
 }
 
-/** The upstream that answered while the conversation's own one was out has the newer cache: going back at once would be a second cold turn. */
+/** An upstream that answered while the conversation's own one was out has the newer cache: going back at once would be a second cold turn. */
 function withWarmFirst<C extends Candidate>(candidates: readonly C[], name: string | undefined): readonly C[] {
   const warm = candidates.find((candidate) => candidate.name === name)
   const isBest = warm !== undefined && warm.priority === candidates[0]?.priority && !warm.isSlow
@@ -40,7 +40,7 @@ function withWarmFirst<C extends Candidate>(candidates: readonly C[], name: stri
 const scoreOf = ({ weight, name }: Candidate, draws: Uint8Array | (() => number)): number =>
   -weight / Math.log(typeof draws === 'function' ? Math.max(draws(), Number.MIN_VALUE) : drawOf(draws, name))
 
-/** The best of two drawn by weight is nearly as good as the best of all, and no crowd runs to one that has just become idle. */
+/** The better of two that are drawn by weight is nearly as good as the best of all, and keeps calls from crowding to an upstream that has just become idle. */
 function withLesserLoadedFirst<C extends Candidate>(candidates: readonly C[]): readonly C[] {
   const [first, second, ...others] = candidates
   if (first === undefined || second === undefined || first.priority !== second.priority) return candidates
@@ -52,7 +52,7 @@ function isBusier(a: Candidate, b: Candidate): boolean {
   return difference === 0 ? a.firstEventMs > b.firstEventMs : difference > 0
 }
 
-/** Uniform in (0, 1), the same for the same two: FNV-1a over both, finished as MurmurHash3 is. */
+/** Uniform in (0, 1), and always the same for the same conversation and name: FNV-1a over both, finished as MurmurHash3 is. */
 function drawOf(conversation: Uint8Array, name: string): number {
   let high = 0x811c9dc5
   let low = 0x9747b28c

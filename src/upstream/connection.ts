@@ -101,7 +101,7 @@ export class Connection {
     if (!this.#isClosed) this.#socket?.resume()
   }
 
-  /** Kept for the next request, at most so long, without keeping the process. */
+  /** Keeps the connection for the next request, at most so long, and without keeping the process alive. */
   rest(seconds: number): void {
     this.user = undefined
     this.resume()
@@ -109,7 +109,7 @@ export class Connection {
     this.#socket?.unref()
   }
 
-  /** Ends what `rest` began. The idle time runs on and is ignored while the connection is used. */
+  /** Ends what `rest` began. The timer of the idle time runs on, and is ignored while the connection is used. */
   wake(): void {
     this.#socket?.ref()
   }
@@ -126,7 +126,7 @@ export class Connection {
     this.#socket?.terminate()
   }
 
-  /** Drops the callback once it is called: the connection outlives what the callback refers to. */
+  /** Drops the callback once it has been called: the connection outlives what the callback refers to. */
   #opened(result: Connection | string): void {
     this.#settle?.(result)
     this.#settle = undefined
@@ -138,7 +138,7 @@ export class Connection {
     this.#isClosed = true
   }
 
-  /** The rest is called by the socket's handlers. */
+  /** This method and those below are called by the socket's handlers. */
   opened(socket: Socket<Connection>): void {
     this.#socket = socket
     if (this.#isClosed) socket.terminate()
@@ -211,7 +211,7 @@ export function openConnection(
   // (https://www.rfc-editor.org/rfc/rfc6066#section-3).
   const tls = { rejectUnauthorized: true, serverName: serverName ?? (isIP(host) === 0 ? host : ''), ...(ca === undefined ? {} : { ca }) }
   const options = { hostname: host, port, data: connection, socket: HANDLERS, ...(isSecure ? { tls } : {}) }
-  // What is wrong with the options is thrown at once.
+  // Bun throws at once what is wrong with the options.
   const over = Promise.try(() => Bun.connect<Connection>(options)).catch((error: unknown) => connection.failed(causeOf(error)))
   return { result, over, giveUp }
 }
@@ -239,7 +239,7 @@ const HANDLERS: SocketHandler<Connection> = {
 
 const CAUSES: Readonly<Record<string, string>> = { ECONNREFUSED: 'refused', ECONNRESET: 'reset', ENOTFOUND: 'dns', EAI_AGAIN: 'dns' }
 
-/** From a closed list: it becomes a metric label. */
+/** The cause is from a closed list, since it becomes a metric label. */
 function causeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return CAUSES[code] ?? (code.startsWith('DNS') || code.startsWith('EAI') ? 'dns' : 'connect')

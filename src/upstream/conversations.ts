@@ -1,5 +1,5 @@
 /**
- * Which upstream answered a conversation last, kept as long as a vendor's prompt cache: where another one answers next, the prompt must be written to a cache
+ * Which upstream answered a conversation last, kept as long as a vendor's prompt cache: where another upstream answers next, the prompt must be written to a cache
  * again. Rules: pool.md "Affinity".
  */
 
@@ -10,13 +10,13 @@ export type Affinity = 'new' | 'kept' | 'moved'
 
 /** The shortest life of a vendor's cache; each use renews it. */
 const WARM_MS = 5 * 60_000
-/** Some 200 bytes each. */
+/** One conversation takes some 200 bytes. */
 const CONVERSATIONS_MAX = 50_000
 
 export class Conversations {
   readonly #last = boundedMap<Readonly<{ upstream: string; atMs: number }>>(CONVERSATIONS_MAX)
 
-  /** The name of the upstream that has it in its cache; undefined where none does. `nowMs` never jumps. */
+  /** The name of the upstream that has the conversation in its cache; undefined where none does. `nowMs` never jumps. */
   warm(conversation: Uint8Array, modelId: string, nowMs: number): string | undefined {
     const last = this.#last.get(keyOf(conversation, modelId))
     return last === undefined || nowMs - last.atMs >= WARM_MS ? undefined : last.upstream
@@ -30,5 +30,5 @@ export class Conversations {
   }
 }
 
-/** A cache belongs to one model: a session's small model moves nothing of its large one. */
+/** A cache belongs to one model, so a conversation has an upstream for each of its models. */
 const keyOf = (conversation: Uint8Array, modelId: string): string => `${conversation.toBase64()} ${modelId}`

@@ -1,4 +1,4 @@
-/** A body that its door reads: what comes out is native. Rules: doors.md "Answers". */
+/** A body that its door decodes: what comes out is native. Rules: doors.md "Answers". */
 
 import type { BodyDecoder } from './doors/door.ts'
 import type { Body, BodySink, BodySource } from './upstream.ts'
@@ -51,7 +51,7 @@ export class DecodedBody implements Body, BodySink {
     this.#encoded.cancel()
   }
 
-  /** It stays between: every later piece has to be read as well. */
+  /** This body stays between the source and `sink`, since it decodes every later piece, too. */
   handOn(sink: BodySink): BodySource {
     this.#sink = sink
     return this

@@ -11,7 +11,7 @@ import { waitForTurn } from './waiting.ts'
 
 /** How long a request waits for a slot: shorter than a stream's status waits, so that a refusal is still sent as a status. */
 const TURN_MS = 800
-/** After so long without an answer a trial no longer keeps others from trying the upstream. */
+/** After so long without an answer, a trial no longer keeps other calls from trying the upstream. */
 const TRIAL_MS = 5_000
 
 export class Entrance {
@@ -23,7 +23,7 @@ export class Entrance {
     this.#conversations = conversations
   }
 
-  /** The best upstream that is left, with a slot on it; a fault where there is none. At once where nothing has to be waited for. */
+  /** The best upstream that is left, with a slot on it; a fault where there is none. Returns at once where nothing has to be waited for. */
   enter(
     request: PoolRequest,
     all: readonly Endpoint[],
@@ -42,7 +42,7 @@ export class Entrance {
     )
     for (const endpoint of order) {
       if (!endpoint.member.turns.enter(accountId)) continue
-      // In the same step as the look at the breaker: two at once must not both be its probe.
+      // This is in the same step as the look at the breaker: two calls at once must not both be its probe.
       begin(endpoint.model, isTrial, stop, now)
       return endpoint
     }
@@ -50,7 +50,7 @@ export class Entrance {
     return first === undefined ? this.#noneLeft(accountId, all, now) : this.#wait(first, isTrial, request, all, tried, stop)
   }
 
-  /** How long a call waits for a slot on the best upstream. */
+  /** Waits for a slot on the best upstream. */
   async #wait(
     first: Endpoint,
     isTrial: boolean,
@@ -64,7 +64,7 @@ export class Entrance {
     const mayRun = await waitForTurn(turns, request.accountId, this.#options.wheel, untilMs, stop)
     const now = this.#options.monotonicMs()
     if (mayRun && (first.member.isOut || (isTrial && !mayTry(first, now)))) {
-      // Taken out, or tried by another, while the request waited for its turn.
+      // An operator has taken the upstream out, or another call tries it, since the request began to wait.
       turns.leave(request.accountId)
       return await this.enter(request, all, tried, stop)
     }
@@ -103,7 +103,10 @@ export class Entrance {
   }
 }
 
-/** Where all are out, one call at a time tries one that answers: one customer's requests may have put it out, and must not take a model from all. */
+/**
+ * Where all upstreams are out, one call at a time tries one to which a connection is possible: one customer's requests may have put it out, and must not take a model
+ * from all.
+ */
 const mayTry = ({ member, model: { breaker, trial } }: Endpoint, now: number): boolean =>
   !member.isOut && !breaker.isDead && (trial === undefined || now >= trial.untilMs)
 

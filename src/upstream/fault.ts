@@ -9,14 +9,14 @@ import type { Usage } from '../core/usage.ts'
 import type { Trouble } from './breaker.ts'
 import type { Fault, Reply, UpstreamRequest } from './upstream.ts'
 
-/** A failure without an answer: refused, reset, DNS, TLS, a connection that never came about. */
+/** A failure without an answer: refused, reset, DNS, TLS, or no connection for another reason. */
 export function connectionFault(upstream: string, cause: string): Fault {
   const broken = fault(upstream, 'upstreamBroken', cause)
   if (OURS.has(cause)) return broken
   return { ...broken, trouble: { kind: UNREACHED.has(cause) ? 'dead' : 'broken' } }
 }
 
-/** A 200 that is no answer. */
+/** A 200 whose body is no answer. */
 export const answerFault = (upstream: string, cause: string): Fault => ({
   ...fault(upstream, 'upstreamBroken', cause),
   status: 200,
@@ -36,7 +36,7 @@ export const unprovenFault = (upstream: string, cause: string): Fault => ({
   trouble: { kind: 'account' },
 })
 
-/** It answered with a model that was not asked for, and would be paid by another price. */
+/** The upstream answered with a model that was not asked for, whose price is another. */
 export const otherModelFault = (upstream: string, usage: Usage | undefined): Fault => ({
   ...fault(upstream, 'upstreamAccount', 'other model'),
   isAlarm: true,
@@ -48,10 +48,10 @@ export const otherModelFault = (upstream: string, usage: Usage | undefined): Fau
 /** No upstream of the model counts tokens. */
 export const uncountedFault = (upstream: string): Fault => fault(upstream, 'notFound', 'no count_tokens')
 
-/** No upstream may be called, for so many seconds as far as we know. */
+/** No upstream may be called. `seconds`: how long that lasts, as far as we know. */
 export const busyFault = (upstream: string, cause: string, seconds?: number): Fault => fault(upstream, 'upstreamBusy', cause, seconds)
 
-/** Causes with which not one byte of the request had left. */
+/** Causes that say that not one byte of the request was sent. */
 const UNREACHED = new Set(['refused', 'dns', 'tls', 'connect', 'connect timeout'])
 /** Causes in which the upstream had no part. */
 const OURS = new Set(['aborted', 'request', 'not configured'])
@@ -71,12 +71,12 @@ function faultOfStatus(upstream: string, request: UpstreamRequest, status: numbe
     case 'bodyTooLarge':
       return fault(upstream, row, cause)
     case 'upstreamBusy':
-      // Servers of chat say so of a quota that is used up.
+      // Servers of chat answer 429 when a quota is used up, too.
       if (status === 429 && namesAccount(body))
         return { ...fault(upstream, 'upstreamAccount', cause), isAlarm: true, trouble: { kind: 'account' } }
       return busyStatus(upstream, cause, retryAfterSeconds(retryAfter))
     case 'upstreamAccount':
-      // A model that is not there, or a file that one request names: a single 404 says nothing of the others.
+      // A 404 is about a model that is not there, or about a file that one request names: a single one says nothing of other requests.
       return { ...fault(upstream, row, cause), isAlarm: true, trouble: { kind: status === 404 ? 'broken' : 'account' } }
     default:
       return { ...fault(upstream, row, cause), trouble: { kind: 'broken' } }
@@ -112,11 +112,14 @@ function troubleOf(name: RefusalName): Trouble | undefined {
   return { kind: 'broken' }
 }
 
-/** Words alone count as a busy upstream's do: for the account that met them, and for everyone once several did. A request can have words of its own repeated. */
+/**
+ * An error that names our account only in its words counts like a busy upstream: for the account of its request, and for all accounts once several met it. A request
+ * can have words of its own repeated.
+ */
 const troubleOfAccount = (error: NativeError): Trouble =>
   namesOurAccount(error) ? { kind: 'account' } : { kind: 'busy', retryAfterMs: undefined }
 
-/** A page is a proxy's, which refuses our own way to ask; whatever else comes with this status is the customer's, also where it says nothing. */
+/** An HTML page is from a proxy, which refuses our own way to ask. Any other body with this status is about the customer's request, also one that says nothing. */
 function invalidRequestFault(upstream: string, request: UpstreamRequest, cause: string, body: string): Fault {
   if (body.trimStart().startsWith('<')) return { ...fault(upstream, 'upstreamBroken', cause), trouble: { kind: 'broken' } }
   const error = errorOfBody(body)
@@ -131,7 +134,7 @@ function fault(upstream: string, name: RefusalName, cause: string, seconds?: num
   return { kind: 'fault', upstream, refusal, cause, isAlarm: false }
 }
 
-/** Only the seconds form (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3); a date or nonsense counts as not given. */
+/** Reads only the seconds form (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3); a date or nonsense counts as not given. */
 function retryAfterSeconds(header: string | null): number | undefined {
   const seconds = header === null || header.trim() === '' ? Number.NaN : Number(header)
   return Number.isFinite(seconds) ? seconds : undefined

@@ -1,12 +1,13 @@
 /**
- * The time that an upstream has for the first event of a stream. Nothing has gone to the client by then, so another may be asked. Rules: faults.md "Time limits".
+ * The time that an upstream has for the first event of a stream. Nothing has gone to the client by then, so another upstream may be asked. Rules: faults.md "Time
+ * limits".
  */
 
 import { NO_TICK, type Timed, type TimerWheel } from '../core/timer-wheel.ts'
 import { firstEventFault } from './fault.ts'
 import type { Fault, Stop } from './upstream.ts'
 
-/** Stops one call when its time is over, and passes on the word that stops the request. */
+/** Stops one call when its time is over, and passes the request's own stop on to the call. */
 export class FirstEventLimit implements Stop, Timed {
   tick = NO_TICK
   readonly #request: Stop
@@ -40,7 +41,7 @@ export class FirstEventLimit implements Stop, Timed {
     this.#request.listener?.()
   }
 
-  /** The call has ended, or its first event is here: what became of it, which is the upstream's silence where that ended it. */
+  /** Called when the call has ended, or its first event is here. Returns `taken`, or the fault that the upstream was silent where this limit ended the call. */
   ended<T extends object>(taken: T | Fault, upstream: string): T | Fault {
     this.#wheel.drop(this)
     return this.#isOver && !this.#request.isStopped ? firstEventFault(upstream) : taken

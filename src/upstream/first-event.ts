@@ -15,7 +15,7 @@ import { type Body, type BodySink, type BodySource, type Fault, type Reply, WAIT
 
 const PART_BYTES = 2_048
 
-/** The same reply once its first event is here; a fault where that is an error, or where the stream ends or breaks before it. Never rejects. */
+/** Resolves with the same reply once its first event is here; with a fault where that event is an error, or where the stream ends or breaks before it. Never rejects. */
 export function withFirstEvent(reply: Reply, model: NamedModel): Promise<Reply | Fault> {
   const { promise, resolve } = Promise.withResolvers<Reply | Fault>()
   const body: FirstEvent = new FirstEvent(reply, model, (fault) => resolve(fault ?? { ...reply, body }))
@@ -60,13 +60,13 @@ class FirstEvent implements Body, BodySink {
     this.#waiting.push(piece)
     this.#waitingBytes += piece.byteLength
     this.#look(piece)
-    // A first event that is longer is let through as it is.
+    // A first event that is longer than this is let through unread.
     if (this.#waitingBytes <= WAITING_BYTES_MAX) return
     this.#accept()
     this.#reply.body.pause()
   }
 
-  /** In small parts: a read may hold the whole stream, and nothing behind the first event is looked at here. */
+  /** Looks at small parts: a read may hold the whole stream, and nothing behind the first event is looked at here. */
   #look(piece: Uint8Array): void {
     for (let at = 0; at < piece.byteLength && this.#decide !== undefined; at += PART_BYTES) {
       const part = piece.byteLength <= PART_BYTES ? piece : piece.subarray(at, at + PART_BYTES)
@@ -104,7 +104,7 @@ class FirstEvent implements Body, BodySink {
   }
 
   readonly #onFrame: OnFrame = (text, start, end) => {
-    // What came with the first event belongs to the body's reader.
+    // Frames that came in the same read behind the first event are for the body's reader.
     if (this.#decide === undefined) return
     if (this.#reply.chat !== undefined) {
       this.#judgeChunk(firstChunk(readFrame(text, start, end)))

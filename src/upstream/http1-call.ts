@@ -9,11 +9,11 @@ import type { AnswerHead } from './http1-head.ts'
 import type { BodySink, BodySource } from './upstream.ts'
 
 export type CallEvents = Readonly<{
-  /** The answer has begun: who takes its body. */
+  /** The answer has begun; returns the sink that takes its body. */
   head(head: AnswerHead, source: BodySource): BodySink
-  /** The answer will not begin. `isUnheard`: no byte of it had come. */
+  /** The answer will not begin. `isUnheard`: not one byte of it has come. */
   failed(cause: string, isUnheard: boolean): void
-  /** Called once at the end: with the connection if it can be used again. */
+  /** Called once at the end: with the connection, if it can be used again. */
   over(connection: Connection | undefined): void
 }>
 
@@ -71,14 +71,14 @@ export class Http1Call implements ConnectionUser, BodySource {
     return this
   }
 
-  /** The caller has given up. */
+  /** Called when the caller has given up. */
   abort(): void {
     this.#break('aborted')
   }
 
   #end(): void {
     this.#isOver = true
-    // An answer that came before the whole request was sent leaves a connection on which the rest of the request would be taken for the next one.
+    // After an answer that came before the whole request was sent, the connection would take the rest of the request for the next one.
     const isReusable = this.#parser.isReusable && this.#connection.isFlushed && !this.#connection.isClosed
     if (!isReusable) this.#connection.end()
     this.#events.over(isReusable ? this.#connection : undefined)

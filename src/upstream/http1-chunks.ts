@@ -1,6 +1,6 @@
 /**
- * A chunked body as it comes (https://www.rfc-editor.org/rfc/rfc9112#section-7.1). Where one read holds several chunks they are moved together in place, so
- * that a read gives one piece and nothing is allocated. Extensions and trailers are checked, bounded and dropped. Rules: platform.md "Sockets".
+ * Reads a chunked body as it comes (https://www.rfc-editor.org/rfc/rfc9112#section-7.1). Where one read holds several chunks, they are moved together in place, so that
+ * a read gives one piece and nothing is allocated. Extensions and trailers are checked, bounded and dropped. Rules: platform.md "Sockets".
  */
 
 import { isField } from './http1-head.ts'
@@ -18,14 +18,14 @@ const SEMICOLON = 0x3b
 type ChunkState = 'size' | 'extension' | 'sizeEnd' | 'data' | 'dataEnd' | 'dataLineEnd' | 'trailer' | 'trailerEnd' | 'ended'
 
 export class ChunkReader {
-  /** Where the data of the last read stands, and the first byte behind all that was used of it. */
+  /** Where the data of the last read begins and ends, and the first byte behind all that was used of the read. */
   start = 0
   end = 0
   next = 0
 
   #place: ChunkState = 'size'
   #size = 0
-  /** Digits of the size; then bytes of the extension. */
+  /** Counts the digits of the size, then the bytes of the extension. */
   #count = 0
   #trailer = ''
   #trailerBytes = 0
@@ -34,7 +34,7 @@ export class ChunkReader {
     return this.#place === 'ended'
   }
 
-  /** Reads `bytes` from `from` on, to their end or the body's, and moves its data together inside of them. False: malformed. */
+  /** Reads `bytes` from `from` on, to their end or the body's, and moves the data in them together. False: malformed. */
   read(bytes: Uint8Array, from: number): boolean {
     this.start = from
     this.end = from

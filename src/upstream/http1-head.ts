@@ -76,7 +76,7 @@ function fieldsOf(text: string): Fields | undefined {
   return fields
 }
 
-/** How the body is delimited; undefined where the fields contradict each other or are ambiguous. The gateway sends no HEAD, so its answer is no case here. */
+/** How the body is delimited; undefined where the fields contradict each other or are ambiguous. The gateway sends no HEAD, so the answer to one is no case here. */
 export function framingOf({ status, isHttp10, fields }: AnswerHead): Framing | undefined {
   const length = fields.get('content-length')
   const coding = fields.get('transfer-encoding')
@@ -97,7 +97,7 @@ export function isKeptAlive({ isHttp10, fields }: AnswerHead): boolean {
 
 const hasBody = (status: number): boolean => status !== 204 && status !== 304
 
-/** Spaces and tabs only: `trim` would also take a no-break space, and turn a malformed length into a length. */
+/** Strips spaces and tabs only: `trim` would also take a no-break space, and turn a malformed length into a length. */
 function withoutBlanks(text: string): string {
   let start = 0
   let end = text.length

@@ -4,15 +4,14 @@
 const COPIED_BYTES_MAX = 64 * 1024
 
 /**
- * All of a request's head but the length of its body. Undefined: a field's value cannot be sent; a line break in it would begin a field of its sender's
- * choice.
+ * All of a request's head but the length of its body. Undefined: a field's value cannot be sent. A line break in a value would begin a field of its sender's choice.
  */
 export function requestHead(target: string, host: string, fields: Readonly<Record<string, string>>): Uint8Array | undefined {
   const lines = fieldLines(fields)
   return lines === undefined ? undefined : Buffer.from(`POST ${sendable(target)} HTTP/1.1\r\nhost: ${host}\r\n${lines}`, 'latin1')
 }
 
-/** Undefined: as above. */
+/** Undefined: a field's value cannot be sent. */
 export function fieldLines(fields: Readonly<Record<string, string>>): string | undefined {
   let lines = ''
   for (const name in fields) {
@@ -25,7 +24,7 @@ export function fieldLines(fields: Readonly<Record<string, string>>): string | u
 
 const PLAIN = /^[\t -~]*$/
 
-/** `own`: the lines of fields that this one request has, as `fieldLines` writes them. */
+/** `own`: the lines of the fields that this request alone has, as `fieldLines` writes them. */
 export function requestBytes(headOfAll: Uint8Array, body: Uint8Array, own = ''): readonly Uint8Array[] {
   const end = `${own}content-length: ${body.length}\r\n\r\n`
   if (body.length > COPIED_BYTES_MAX) return [joined(headOfAll, end, NO_BODY), body]
@@ -34,7 +33,7 @@ export function requestBytes(headOfAll: Uint8Array, body: Uint8Array, own = ''):
 
 const NO_BODY = new Uint8Array()
 
-/** `end` is ASCII, and mostly so short that its characters are faster written one by one. */
+/** `end` is ASCII, and mostly so short that writing its characters one by one is faster. */
 function joined(head: Uint8Array, end: string, body: Uint8Array): Uint8Array {
   const endAt = head.length
   const bodyAt = endAt + end.length

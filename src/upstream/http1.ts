@@ -7,7 +7,7 @@ import { fromBytes } from '../core/bytes/byte-string.ts'
 import { ChunkReader } from './http1-chunks.ts'
 import { type AnswerHead, type Framing, framingOf, isKeptAlive, readHead } from './http1-head.ts'
 
-/** The bytes of all heads of an answer together, interim ones too, of which nothing else bounds the number. */
+/** The most bytes of all heads of an answer together, interim ones too, whose number nothing else bounds. */
 const HEAD_BYTES_MAX = 64 * 1024
 
 /** The end of the last field and an empty line. */
@@ -32,12 +32,12 @@ export class AnswerParser {
     return this.#state === 'ended'
   }
 
-  /** The answer cannot be trusted from here on, and neither can its connection. */
+  /** Whether the answer is malformed: from here on neither it nor its connection can be trusted. */
   get isMalformed(): boolean {
     return this.#state === 'malformed'
   }
 
-  /** Whether the next answer may come over the same connection. Unexpected bytes would be taken for it. */
+  /** Whether the next answer may come over the same connection: unexpected bytes would be taken for that answer. */
   get isReusable(): boolean {
     return this.isEnded && !this.#hasSurplus && this.#framing !== 'close' && this.#isKept
   }
@@ -57,7 +57,7 @@ export class AnswerParser {
     return undefined
   }
 
-  /** The other side has closed in order: whether this is where the answer ends. */
+  /** The other side has closed in order. Returns whether the answer may end here. */
   close(): boolean {
     if (this.#state === 'body' && this.#framing === 'close') this.#state = 'ended'
     return this.isEnded
@@ -84,7 +84,7 @@ export class AnswerParser {
     if (this.#blank === 0) {
       const whole: number = indexOf.call(bytes, BLANK_LINE, from, 'latin1')
       if (whole !== -1) return whole + BLANK_LINE.length
-      // Only the last bytes can be a part of it.
+      // Only the last bytes can be a part of the blank line.
       at = Math.max(from, bytes.length - (BLANK_LINE.length - 1))
     }
     for (; at < bytes.length; at++) {
@@ -108,7 +108,7 @@ export class AnswerParser {
     this.#blank = 0
     const head = readHead(text)
     const isInterim = head !== undefined && head.status < 200
-    // A switch of protocols was never asked for.
+    // 101 is not skipped like other interim answers: the gateway never asks for a switch of protocols.
     if (isInterim && head.status !== 101) return
     const framing = head === undefined || isInterim ? undefined : framingOf(head)
     this.#state = framing === undefined ? 'malformed' : framing === 0 ? 'ended' : 'body'
@@ -140,7 +140,7 @@ export class AnswerParser {
   }
 }
 
-/** Above it the engine keeps an array's bytes apart, and a copy costs as much as a view. */
+/** Above this size the engine keeps an array's bytes apart, and a copy costs as much as a view. */
 const COPIED_BYTES_MAX = 1_000
 /** Copies without a view: at the first view of a small read the engine moves the read's bytes, which takes three times as long. */
 const { slice } = Uint8Array.prototype

@@ -13,9 +13,9 @@ export type MemberConfig = Readonly<{
   priority: number
   weight: number
   maxConcurrent: number
-  /** Whether it counts tokens, or is answered for by an estimate; default 'yes'. */
+  /** Whether the upstream counts tokens, or an estimate may answer for it; default 'yes'. */
   countTokens?: 'yes' | 'no' | 'estimate'
-  /** What follows where its answers name another model; default 'any': nothing. */
+  /** What follows where the upstream's answers name another model; default 'any': nothing. */
   echo?: Echo
   upstream: Upstream
 }>
@@ -37,12 +37,13 @@ export type UpstreamReport = Readonly<{
   out: TakenOut | null
   /** Null where none of its calls has failed. */
   lastFailure: CallFailure | null
-  /** The models that it was asked for, or could have been. */
+  /** The models that the upstream was asked for, or could have been. */
   models: readonly UpstreamModelReport[]
 }>
 
 /**
- * `probeInMs`: until a call may go there again; null where it may. `firstEventMs`: of late; 0 where it is unknown. `share`: of its weight, less than 1 while it is slow.
+ * `probeInMs`: until a call may go to the upstream again; null where it may now. `firstEventMs`: the recent time to the first event; 0 where it is unknown. `share`:
+ * the used part of its weight, less than 1 while it is slow.
  */
 export type UpstreamModelReport = Readonly<{
   model: string
@@ -52,11 +53,11 @@ export type UpstreamModelReport = Readonly<{
   share: number
 }>
 
-/** How one upstream does for one model. */
+/** The state of one upstream for one model. */
 export type UpstreamModel = Readonly<{ id: string; breaker: Breaker; busy: BusyAccounts; pace: Pace }> & {
-  /** Connecting timed out. Even where there is no other upstream, no request waits for it again until a probe has succeeded. */
+  /** Connecting has timed out. Even where there is no other upstream, no request waits for it again until a probe has succeeded. */
   isSilent: boolean
-  /** The call that tries it while all are out. */
+  /** The call that tries the upstream while all are out. */
   trial: Trial | undefined
 }
 
@@ -68,10 +69,10 @@ const MODELS_MAX = 1_000
 
 export class Member {
   config: MemberConfig
-  /** Taken out by an operator: what runs ends, nothing new begins. */
+  /** Set while an operator has taken the upstream out: running calls end, none begins. */
   out: TakenOut | undefined
   lastFailure: CallFailure | undefined
-  /** Unix milliseconds; counts of tokens apart. */
+  /** Unix milliseconds; counts of tokens are left out. */
   lastAnswerAt: number | undefined
   readonly turns = new FairSlots(() => this.config.maxConcurrent)
   readonly #models = new Map<string, UpstreamModel>()
@@ -110,7 +111,7 @@ export class Member {
     return [...this.#models.values()]
   }
 
-  /** The worst of its models. */
+  /** The worst state among its models. */
   state(now: number): BreakerState {
     const states = this.models().map(({ breaker }) => breaker.state(now))
     return states.find((state) => state === 'open') ?? states.find((state) => state === 'half-open') ?? 'closed'
@@ -130,14 +131,14 @@ function reportOf({ id, breaker, pace }: UpstreamModel, now: number): UpstreamMo
   return { model: id, breaker: breaker.state(now), probeInMs, firstEventMs: Math.round(pace.firstEventMs), share: pace.share() }
 }
 
-/** An upstream as a candidate for calls of one model, made once: what it is chosen by is read when a call chooses. */
+/** An upstream as a candidate for calls of one model. It is made once; the figures for a choice are read when a call chooses. */
 export class Endpoint implements Candidate {
   readonly member: Member
   readonly #modelId: string
-  /** Which of the model's manners of chat it is spoken to in; undefined: it takes native requests. */
+  /** The model's manner of chat in which requests are sent to it; undefined: it takes native requests. */
   readonly dialect: number | undefined
 
-  /** `modelId`: as the upstream knows it. */
+  /** `modelId`: the model's id at the upstream. */
   constructor(member: Member, modelId: string, dialect?: number) {
     this.member = member
     this.#modelId = modelId

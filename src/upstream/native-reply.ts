@@ -14,7 +14,7 @@ export type NativeAnswer = Readonly<{
   retryAfter: string | null
   /** The upstream's own id of the request. */
   requestId: string | null
-  /** The name that the error has in a field; null where there is none. */
+  /** The error's name, where a field has it; null where none does. */
   errorName: string | null
   body: Body | undefined
 }>
@@ -33,7 +33,7 @@ export const STALE_MS = 1_000
 const REQUEST_ID_LENGTH_MAX = 128
 /** How much of an error body is read for the native error inside it. */
 const ERROR_BYTES_MAX = 64 * 1024
-/** An error's body is waited for until the call is so old, and for so long after its head. A stream's status waits a little longer than either. */
+/** The body of an error is waited for until the call is this old, and for ERROR_TEXT_MS after its head. A stream's status waits a little longer than either. */
 const ERROR_CALL_MS = 1_000
 const ERROR_TEXT_MS = 250
 
@@ -87,7 +87,7 @@ function betasIn(text: string, sent: readonly string[]): readonly string[] {
   return named.length === 0 ? sent : named
 }
 
-/** Text that has come by then counts as the whole: the client waits for the status, not for the text. A broken error body counts as empty. */
+/** Text that has come by `waitMs` counts as the whole: the client waits for the status, not for the text. A broken error body counts as empty. */
 async function readSome(body: Body | undefined, waitMs: number): Promise<string> {
   if (body === undefined) return ''
   const parts = new Parts()

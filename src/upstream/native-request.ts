@@ -5,14 +5,14 @@ import type { UpstreamRequest } from './upstream.ts'
 
 const USER_AGENT = 'tollgate'
 
-/** What an upstream wants in each request: our key there, in the vendor's header unless it is `bearer`, and fields of its own, their names in lower case. */
+/** What an upstream wants in each request: our key for it, in the vendor's header unless `auth` is `bearer`, and fields of its own, their names in lower case. */
 export type Access = Readonly<{ apiKey: string | undefined; auth?: 'x-api-key' | 'bearer'; headers?: Readonly<Record<string, string>> }>
 
 /** The header that carries our key. */
 export const keyFields = ({ apiKey, auth }: Access): Readonly<Record<string, string>> =>
   apiKey === undefined ? {} : auth === 'bearer' ? { authorization: `Bearer ${apiKey}` } : { 'x-api-key': apiKey }
 
-/** Names in lower case; `own` are the upstream's, which win. */
+/** Names are in lower case; `own` are the upstream's fields, which win. */
 export function requestFields(
   { version, betas }: Pick<UpstreamRequest, 'version' | 'betas'>,
   own: Readonly<Record<string, string>>,
@@ -40,10 +40,10 @@ export function forModel<R extends UpstreamRequest>(request: R & Readonly<{ mode
   return { ...request, model: { ...model, upstreamModel }, body: Buffer.concat(pieces) }
 }
 
-/** The route stands behind a base address that has its `/v1`; versions and betas are the vendor's own. */
+/** A base address for chat has its `/v1`, so the route begins behind that; versions and betas belong to the native format only. */
 const CHAT = { path: '/chat/completions', query: '', version: '', betas: '' } as const
 
-/** The same in one of the model's manners of chat. */
+/** The request in one of the model's manners of chat. */
 export function inChat<R extends UpstreamRequest>(
   request: R & Readonly<{ modelAt: number }>,
   { body, modelAt }: ChatBody,

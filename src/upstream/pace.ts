@@ -31,7 +31,7 @@ export class Pace {
     this.#normMs += (firstEventMs - this.#normMs) * Math.max(NORM, 1 / this.#answers)
   }
 
-  /** The share of its weight: 1, or less where its answers begin three or six times later than its norm. In steps, so that few conversations move. */
+  /** The used part of the upstream's weight: 1, or less where its answers begin three or six times later than its norm. In steps, so that few conversations move. */
   share(): 1 | 0.5 | 0.25 {
     if (this.#answers < ANSWERS_MIN) return 1
     if (this.#recentMs > this.#normMs * 6 + SLACK_MS) return 0.25

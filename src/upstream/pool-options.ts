@@ -5,7 +5,7 @@ import type { TimerWheel } from '../core/timer-wheel.ts'
 import type { BreakerState } from './breaker.ts'
 import type { Affinity } from './conversations.ts'
 
-/** For the metrics. */
+/** Called for the metrics. */
 export type PoolEvents = Readonly<{
   /** A call ended, or its answer began: 'answered', or the fault's cause. */
   called(upstream: string, result: string): void

@@ -14,16 +14,16 @@ export type PoolRequest = UpstreamRequest &
     modelAt: number
   }>
 
-/** Judges a reply before anything of it goes to the client: what is made of it, or why it is none. `model`: as this upstream knows it. Never rejects. */
+/** Judges a reply before anything of it goes to the client: resolves with what is made of it, or with why it is no answer. `model`: as this upstream knows it. Never rejects. */
 export type Take<T> = (reply: Reply, model: Model) => Promise<T | Fault>
 
-/** Hears of each call of a request while it is made: it may be given up at any moment. */
+/** Hears of each call of a request as it happens, since the request may be given up at any moment. */
 export interface CallLog {
   began(call: BegunCall): void
   failed(call: FailedCall): void
   /** The call that began last is answered with a 200, and may cost money from here on. `requestId`: the upstream's own. */
   replied(requestId: string | undefined): void
-  /** Before its answer is taken: another upstream has the conversation's prompt in its cache. */
+  /** Another upstream has the conversation's prompt in its cache. Called before the answer is taken. */
   moved(): void
   /** The answer of the call that began last is taken. `broke` is to be called if that answer breaks off or falls silent. */
   answered(broke: () => void): void
@@ -57,6 +57,6 @@ export type CallOptions<T> = Readonly<{
   /** Whether further calls may be tried; a running call may end in any case. Default: always true. */
   isWanted?: () => boolean
   onErrorHead?: () => void
-  /** The time that each upstream has; absent where the answer comes in one piece, whose time depends on its length. */
+  /** The time that each upstream has for its first event; absent where the answer comes in one piece, whose time depends on its length. */
   firstEventTimeoutMs?: number
 }>

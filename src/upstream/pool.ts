@@ -19,7 +19,7 @@ import { sleep } from './waiting.ts'
 const BACKOFF_FIRST_MS = 25
 const BACKOFF_MS_MAX = 1_000
 
-/** Those that can be told the request: a model may have upstreams of both kinds. */
+/** The endpoints that can be sent the request: a model may have upstreams of both kinds. */
 function serving({ model, body, chat }: PoolRequest, known: readonly Endpoint[]): readonly Endpoint[] {
   if (model.chat.length === 0) return known
   return known.filter(({ dialect }) => (dialect === undefined ? body.length > 0 : chat !== undefined))
@@ -42,7 +42,7 @@ export class UpstreamPool {
     this.#attempts = new Attempts(options, this.#conversations)
   }
 
-  /** The configured upstreams, in their order. One that stays over a reload keeps its state. */
+  /** Sets the configured upstreams, in their order. An upstream that stays over a reload keeps its state. */
   configure(configs: readonly MemberConfig[]): void {
     this.#members = new Map(
       configs.map((config) => {
@@ -81,7 +81,7 @@ export class UpstreamPool {
     return this.#ask(request, options, serving(request, known))
   }
 
-  /** Only those that count are asked. Where they do not answer, an estimate may stand in for an upstream for which the configuration says so. */
+  /** Asks only the upstreams that count. Where they do not answer, an estimate may stand in, if the configuration allows it for one of the model's upstreams. */
   async #count<T extends object>(request: PoolRequest, options: CallOptions<T>, known: readonly Endpoint[]): Promise<T | Fault> {
     const counting = known.filter(({ member, dialect }) => dialect === undefined && (member.config.countTokens ?? 'yes') === 'yes')
     const [first] = known
@@ -132,7 +132,7 @@ export class UpstreamPool {
     return endpoints
   }
 
-  /** Waits a little, so that those who failed together do not come back together; a call that was never sent does not wait. */
+  /** Waits a little, so that requests that failed together do not come back together; a call that was never sent does not wait. Returns the fault that forbids a retry. */
   async #mayRetry(
     sent: Readonly<{ accountId: string; upstream: string }> | undefined,
     failures: number,

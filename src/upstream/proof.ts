@@ -1,5 +1,5 @@
 /**
- * The proof of a call: fields such as a signature or a token that ends. It may have to be waited for, which ends when the call is stopped. Rules: doors.md
+ * The proof of a call: fields such as a signature or a token that expires. The proof may have to be waited for; the wait ends when the call is stopped. Rules: doors.md
  * "Proofs".
  */
 

@@ -1,4 +1,4 @@
-/** Adapts a `ReadableStream`, such as the body of `fetch` or of a `DecompressionStream`, to `Body`, which pushes. Rules: platform.md "Rejections". */
+/** Adapts a `ReadableStream`, such as the body of `fetch` or of a `DecompressionStream`, to a `Body`, which pushes. Rules: platform.md "Rejections". */
 
 import type { Body, BodySink, BodySource } from './upstream.ts'
 

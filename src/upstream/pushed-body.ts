@@ -1,4 +1,4 @@
-/** A body that its source pushes. What arrives before the body has a reader is kept; it is little, because the source is paused. Rules: platform.md "Sockets". */
+/** A body that its source pushes. Bytes that arrive before the body has a reader are kept; they are few, because the source is paused. Rules: platform.md "Sockets". */
 
 import { type Body, type BodySink, type BodySource, WAITING_BYTES_MAX } from './upstream.ts'
 
@@ -32,7 +32,7 @@ export class PushedBody implements Body, BodySink {
     const waiting = this.#waiting
     this.#waiting = []
     this.#sink = sink
-    // Resumed before the sink gets its first bytes, because the sink may pause at once.
+    // The source is resumed before the sink gets its first bytes, because the sink may pause at once.
     if (this.#end === undefined) this.#source.resume()
     for (const piece of waiting) if (this.#end !== 'cancelled') sink.data(piece)
     this.#tellEnd()

@@ -2,12 +2,12 @@
 
 import type { Body } from './upstream.ts'
 
-/** The part of a stream's reader that is used. */
+/** The part of a stream's reader that is used here. */
 export type ChunkReader = Readonly<{ read(): Promise<{ done: boolean; value?: Uint8Array | undefined }> }>
 
 /**
- * `take` gets each chunk and gives undefined to go on, anything else to stop there. `ended`: in order; `broken`: reset, cut short or cancelled. Never rejects.
- * The caller releases the reader.
+ * `take` gets each chunk, and returns undefined to go on or anything else to stop there. `ended`: the body ended in order; `broken`: it was reset, cut short or
+ * cancelled. Never rejects. The caller releases the reader.
  */
 export async function readChunks<Stop>(
   reader: ChunkReader,
@@ -25,7 +25,7 @@ export async function readChunks<Stop>(
 }
 
 /**
- * All of an upstream's body of at most `bytesMax`; else why there is none, and the body is cancelled. `grow` gets the length so far, and may stop the reading or
+ * All of an upstream's body of at most `bytesMax`; otherwise why there is none, and the body is cancelled. `grow` gets the length so far, and may stop the reading or
  * make it wait.
  */
 export function readParts<Stop = never>(
@@ -54,7 +54,7 @@ export function readParts<Stop = never>(
   return promise
 }
 
-/** The same in one piece. */
+/** All of an upstream's body, in one piece. */
 export async function readWhole(body: Body, bytesMax: number): Promise<Uint8Array | 'broken' | 'too-large'> {
   const parts = await readParts<never>(body, bytesMax, () => undefined)
   return parts instanceof Parts ? parts.joined() : parts
@@ -83,7 +83,7 @@ export class Parts {
     } else if (this.#small.push(part) === SMALL_PIECES_MAX) this.#gather()
   }
 
-  /** In the order in which they came; empty when nothing came. */
+  /** The pieces in the order in which they came; empty when nothing came. */
   pieces(): readonly Uint8Array[] {
     this.#gather()
     return this.#pieces

@@ -70,7 +70,7 @@ type Site = Readonly<{
   host: string
   path: string
   pool: ConnectionPool
-  /** Heads by all that they depend on: what clients ask for differs in little else than the body. */
+  /** Heads by all that they depend on: requests differ in little else than the body. */
   heads: BoundedMap<Uint8Array>
 }>
 
@@ -85,7 +85,7 @@ function headOf(site: Site, target: string, request: UpstreamRequest): Uint8Arra
   return head
 }
 
-/** The request's bytes, or why there are none; at once where its proof has not to be waited for. */
+/** The request's bytes, or why there are none; returned at once unless the proof has to be waited for. */
 function bytesOf(site: Site, asked: UpstreamRequest, stop: Stop): Made | Promise<Made> {
   const { name, door, host } = site
   const request = door.edit === undefined ? asked : door.edit(asked)
@@ -128,7 +128,7 @@ async function call(site: Site, asked: NativeCall): Promise<Reply | Fault> {
 /** `isStale`: the connection was probably dead before it was used. */
 type Failed = Readonly<{ failed: string; isStale: boolean }>
 
-/** `over`: an answer that had begun has ended. */
+/** `over`: called when an answer that had begun has ended. */
 type Sending = Readonly<{ bytes: readonly Uint8Array[]; stop: Stop; over: () => void }>
 
 async function sendFresh(pool: ConnectionPool, sending: Sending): Promise<NativeAnswer | Failed> {
@@ -147,7 +147,7 @@ function send(pool: ConnectionPool, connection: Connection, { bytes, stop, over 
 
 const aborting = (exchange: Http1Call) => (): void => exchange.abort()
 
-/** A call that is under way. An answer may take minutes to come: nothing of what was asked is held meanwhile. */
+/** A call that is under way. An answer may take minutes to come, so the call holds nothing of its request. */
 class Sent implements ConnectionCall {
   readonly #pool: ConnectionPool
   readonly #stop: Stop

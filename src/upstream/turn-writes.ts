@@ -1,6 +1,6 @@
 /**
- * Sends all requests of one turn of the loop at its end, one after another. A single write wakes the reading process and may be preempted by it; after the
- * first, the others find it awake. Rules: platform.md "Sockets".
+ * Sends all requests of one turn of the loop at its end, one after another. A single write wakes the reading process, which may preempt this one; the writes after the
+ * first find the reader awake. Rules: platform.md "Sockets".
  */
 
 /** A connection with something to write. It may have nothing left when its turn comes. */

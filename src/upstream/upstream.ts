@@ -26,7 +26,7 @@ export type CallEvents = Readonly<{
   onBetasRefused?: (betas: readonly string[]) => void
 }>
 
-/** Says that a call is not wanted any more. Who waits on its behalf takes the one place of `listener` and leaves it when it has done waiting. */
+/** Says that a call is not wanted any more. A part that waits for the call takes the one place of `listener`, and leaves it when it has stopped waiting. */
 export interface Stop {
   readonly isStopped: boolean
   /** Stopped because its time is over. */
@@ -53,8 +53,8 @@ export interface BodySource {
   /** The body is not wanted any more; the sink hears nothing of it. */
   cancel(): void
   /**
-   * Sends what still comes to `sink`, past everything that stood between. Gives the source itself, which is to be paused, resumed and cancelled from now on. Only when
-   * `sink` has taken the body: nothing waits for it any more.
+   * Sends what still comes to `sink`, past all bodies between it and the source. Returns the source itself, which is to be paused, resumed and cancelled from now on.
+   * To be called only when `sink` has taken the body and no bytes wait in between.
    */
   handOn(sink: BodySink): BodySource
 }
@@ -75,27 +75,30 @@ export type UpstreamRequest = Readonly<{
   /** '' of a request in chat. */
   version: string
   betas: string
-  /** The same for servers that speak chat, as each of the model's manners of it has it; absent where none of them could be told. */
+  /** The request for servers that speak chat, in each of the model's manners of chat; absent where none of them could take it. */
   chat?: readonly ChatBody[]
 }>
 
 /** A 200. The body may still turn out to be broken. */
 export type Reply = Readonly<{
   kind: 'reply'
-  /** Name of the upstream that answered, for the log. */
+  /** The name of the upstream that answered, for the log. */
   upstream: string
   isEventStream: boolean
   /** The dialect of this upstream's streams. */
   dialect: Dialect
   /** Present where the body is a chat completion, or a stream of its chunks. */
   chat?: ChatReply
-  /** It is read to its end also behind a client that has left, since its figures come there. */
+  /** The body is read to its end also after its client has left, since the usage comes there. */
   isFinishedAlone?: boolean
-  /** Its errors reach customers in our words. */
+  /** The upstream's errors reach customers in our words. */
   hidesErrorText?: boolean
   /** The upstream's own id of the request, where it gave one. */
   requestId?: string
-  /** Judges the model that the answer names: a fault where such an answer must not be handed on. Absent: any is right. `usage`: what the answer cost, where it is known. */
+  /**
+   * Judges the model that the answer names: returns a fault where such an answer must not be handed on. Absent: any model is right. `usage`: what the answer cost,
+   * where it is known.
+   */
   judgeModel?: (named: unknown, usage?: Usage) => Fault | undefined
   /** Must be taken or cancelled. */
   body: Body
@@ -119,12 +122,12 @@ export type Fault = Readonly<{
   trouble?: Trouble
   /** The status of the upstream's answer; absent where none came. */
   status?: number
-  /** Of a token count: an upstream of the model may be answered for by an estimate of ours. */
+  /** Set for a token count for which an estimate of ours may answer. */
   mayEstimate?: true
   requestId?: string
   /** The usage of an answer that cannot be handed on, as the upstream told it. */
   usage?: Usage
-  /** As of a reply. */
+  /** As in a reply. */
   isSecondTry?: boolean
 }>
 

@@ -49,13 +49,13 @@ function targetOf({ path, model, isStream }: UpstreamRequest): string {
   return `/model/${pathSegment(id)}/${isStream ? 'invoke-with-response-stream' : 'invoke'}`
 }
 
-/** Tokens are counted by the model itself, not by where it runs. */
+/** The prefix is left out in a count: the model itself counts tokens, wherever it runs. */
 const REGION_PREFIX = /^(?:global|us|us-gov|eu|jp|apac|au)\.(?=anthropic\.)/
 
-/** The first version has another name on each cloud, later ones the vendor's own. */
+/** The first version has another name on each cloud; later versions have the vendor's own name. */
 export const doorVersion = (version: string, first: string): string => (version === '2023-06-01' ? first : version)
 
-/** The door counts what an invocation would hold, whose `max_tokens` it demands. */
+/** The door counts the tokens of an invocation's body, in which it demands `max_tokens`. */
 function countBody(body: Uint8Array): Uint8Array {
   const text = Buffer.from(body)
   const whole = text.includes('"max_tokens"')

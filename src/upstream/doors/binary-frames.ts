@@ -5,13 +5,13 @@ import { EventStreamDecoder } from '../../core/aws-event-stream/decoder.ts'
 import type { CountDifference } from '../../core/aws-event-stream/invocation-metrics.ts'
 import type { BodyDecoder } from './door.ts'
 
-/** `onDifference`: the door counted the answer otherwise than the answer's own usage does. */
+/** `onDifference`: called when the door counted the answer otherwise than the answer's own usage does. */
 export function binaryFramesDecoder(onDifference: (difference: CountDifference) => void): BodyDecoder {
   const decoder = new EventStreamDecoder({ crc32, onDifference })
   return {
     push(piece) {
       const events = decoder.push(piece)
-      // What came before the break still counts.
+      // Events that came before the break still count.
       return decoder.isBroken && events.length === 0 ? 'broken' : events
     },
     end: () => (decoder.isBroken || !decoder.isBetweenFrames ? 'broken' : NOTHING),

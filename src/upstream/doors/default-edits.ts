@@ -1,6 +1,6 @@
 /**
- * What each kind is known to refuse, so that one beta of a client does not make a 400 of its whole request. Read in others' documents and reports, not tried
- * against a real cloud: `default_edits = false` leaves it out. Rules: doors.md "Edits".
+ * What each kind of upstream is known to refuse, so that one beta of a client does not make a 400 of its whole request. The list is from others' documents and reports,
+ * and was not tried against a real cloud: `default_edits = false` leaves it out. Rules: doors.md "Edits".
  */
 
 import type { Kind, RequestEdits } from '../../core/door.ts'
@@ -19,7 +19,7 @@ const LISTS: Readonly<Partial<Record<Kind, EditLists>>> = {
   vertex: { dropBetas: ['prompt-caching-scope-*'], renameBetas: {}, dropFields: ['output_format', ...CACHE_SCOPES] },
 }
 
-/** The operator's and, unless he turned them off, the kind's own; his win. */
+/** The operator's edits and, unless the operator turned them off, the kind's own; the operator's win. */
 export function allEdits(kind: Kind, own: RequestEdits): EditLists {
   const { dropBetas, renameBetas, dropFields } = own.hasDefaults ? (LISTS[kind] ?? NONE) : NONE
   return {

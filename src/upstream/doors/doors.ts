@@ -13,7 +13,7 @@ import { entraProof } from './tokens/entra.ts'
 import { googleProof } from './tokens/google.ts'
 import { vertexDoor } from './vertex.ts'
 
-/** `own`: what the operator has done to requests beside what the kind demands. */
+/** `own`: the edits of requests that the operator has set, beside what the kind demands. */
 export function doorOf(settings: DoorSettings, own: RequestEdits, access: Access): Door {
   const edits = allEdits(settings.kind, own)
   const edit = requestEdit(edits)

@@ -1,21 +1,22 @@
 /**
- * A token or a set of keys that ends: fetched once for all who wait, renewed beside the running calls before it ends. Rules: doors.md "Tokens".
+ * A token or a set of keys that expires: it is fetched once for all callers that wait, and renewed beside the running calls before it expires. Rules: doors.md
+ * "Tokens".
  */
 
 export type Lasting<T> = Readonly<{ value: T; lifeMs: number }>
 
 export type RenewedOptions<T> = Readonly<{
-  /** Never rejects; a text says why there is none, as a metric's label. */
+  /** Never rejects; a text says why there is no value, as a metric's label. */
   fetch: () => Promise<Lasting<T> | string>
   /** Milliseconds that never jump. */
   nowMs?: () => number
 }>
 
-/** From this share of its life on a new one is fetched. */
+/** After this share of its life a new value is fetched. */
 const RENEWED_SHARE = 0.8
-/** So long before its end it counts as ended, since a call takes a while to arrive; of a short life a tenth at most. */
+/** A value counts as expired so long before its end, since a call takes a while to arrive; for a short life, a tenth of the life at most. */
 const MARGIN_MS = 10_000
-/** Nobody asks a service that has just failed again. */
+/** A service that has just failed is not asked again for this long. */
 const FAILED_MS = 1_000
 
 export class Renewed<T> {
@@ -30,7 +31,7 @@ export class Renewed<T> {
     this.#nowMs = nowMs
   }
 
-  /** At once where one is held; a text: why there is none. Never rejects. */
+  /** Returns at once where a value is held; a text: why there is none. Never rejects. */
   get(): T | string | Promise<T | string> {
     const now = this.#nowMs()
     const held = this.#held
@@ -42,7 +43,7 @@ export class Renewed<T> {
     return this.#pending ?? this.#failed?.cause ?? ''
   }
 
-  /** The server takes this value no longer. One that was fetched meanwhile stays. */
+  /** Drops a value that the server no longer takes. A value that was fetched meanwhile stays. */
   refused(value: T): void {
     if (this.#held?.value === value) this.#held = undefined
   }

@@ -1,4 +1,4 @@
-/** What a door takes out of a request, the same on every turn of a conversation. Rules: doors.md "Edits". */
+/** What a door changes in a request, the same on every turn of a conversation. Rules: doors.md "Edits". */
 
 import { ascii, type ByteString, encodeJson } from '../../core/bytes/byte-string.ts'
 import type { RequestEdits } from '../../core/door.ts'
@@ -6,14 +6,14 @@ import { type DroppedFields, droppedFields, editBody } from '../../core/native/e
 import type { UpstreamRequest } from '../upstream.ts'
 import type { Door } from './door.ts'
 
-/** What a kind does beside what its operator asks for. `without`: top-level members that it moves elsewhere. */
+/** What a kind of upstream changes beside what its operator asks for. `without`: top-level members that the kind moves elsewhere. */
 export type KindEdit = Readonly<{
   without?: readonly string[]
-  /** Members as JSON, such as `"a":1`. */
+  /** Members to add, as JSON, such as `"a":1`. */
   added?: (request: UpstreamRequest) => readonly ByteString[]
-  /** The version does not stand in a header. */
+  /** The version is not sent in a header. */
   hasNoVersion?: boolean
-  /** Betas stand in the body, too, as `anthropic_beta`. */
+  /** Betas are sent in the body, too, as `anthropic_beta`. */
   betasInBody?: boolean
 }>
 

@@ -1,11 +1,11 @@
-/** The answer to a count of tokens of a server that names the figure otherwise. Rules: doors.md "Answers". */
+/** Reads a count of tokens from a server that has another name for the figure. Rules: doors.md "Answers". */
 
 import { isObject } from '../../core/json.ts'
 import type { BodyDecoder, Reading } from './door.ts'
 
 const ANSWER_BYTES_MAX = 64 * 1024
 
-/** `name`: of the figure in the server's answer. */
+/** `name`: the figure's name in the server's answer. */
 export const tokenCount = (name: string): Reading => ({ isEventStream: false, decoder: new TokenCount(name) })
 
 class TokenCount implements BodyDecoder {

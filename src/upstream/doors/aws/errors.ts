@@ -1,6 +1,6 @@
 /** The names of AWS's errors, which say more than their status. Rules: doors.md "Errors"; faults.md "Before the first byte". */
 
-/** As which status each counts. What is not here counts by its own. */
+/** The status as which each error counts. An error that is not listed counts by its own status. */
 const STATUSES: ReadonlyMap<string, number> = new Map([
   ['ThrottlingException', 429],
   ['TooManyRequestsException', 429],
@@ -20,11 +20,11 @@ const STATUSES: ReadonlyMap<string, number> = new Map([
   ['ResourceNotFoundException', 404],
 ])
 
-/** What AWS calls a mistake of the request, and is one of our configuration or our account. */
+/** Texts of errors that AWS calls a mistake of the request, though our configuration or our account is wrong. */
 const OURS =
   /\bmodel identifier is invalid|\bon-demand throughput isn.t supported|\bOperation not allowed\b|\baccess to the model\b|\bsecurity token\b/i
 
-/** `name`: of the field `x-amzn-errortype`, such as `ThrottlingException:http://…`. `text`: the body. */
+/** The status as which an error counts. `name`: of the field `x-amzn-errortype`, such as `ThrottlingException:http://…`. `text`: the body. */
 export function awsErrorStatus(status: number, name: string, text: string): number {
   const [bare = ''] = name.split(':')
   if (status === 400 && OURS.test(text.slice(0, LOOKED_AT_LENGTH))) return 403

@@ -10,7 +10,7 @@ import { AwsSigner, amzDate, sha256 } from './sign.ts'
 /** A larger body is hashed on a thread of the engine's: a megabyte would hold the loop for most of a millisecond. */
 const HASHED_HERE_BYTES_MAX = 64 * 1024
 
-/** Undefined: the door's key proves the call. `now`: Unix milliseconds. */
+/** Undefined settings: the door's key proves the call. `now`: Unix milliseconds. */
 export function awsProof(settings: AwsProof, now: () => number = Date.now): Pick<Door, 'prove' | 'refused' | 'errorStatus'> {
   if (settings.by === 'key') return { errorStatus: awsErrorStatus }
   const { credentials } = settings
@@ -36,7 +36,7 @@ export function awsProof(settings: AwsProof, now: () => number = Date.now): Pick
   }
 }
 
-/** Without a copy: the view itself is hashed. */
+/** Hashes without a copy: the view itself is hashed. */
 async function hashElsewhere(body: Uint8Array): Promise<string> {
   const hash = await crypto.subtle.digest('SHA-256', body as Uint8Array<ArrayBuffer>)
   return new Uint8Array(hash).toHex()

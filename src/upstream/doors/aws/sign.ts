@@ -15,7 +15,7 @@ const PURPOSE = 'aws4_request'
 export class AwsSigner {
   readonly #region: string
   readonly #service: string
-  /** The key of the day, which four hashes make. */
+  /** The key of a day, which takes four hashes to make. */
   #derived: Readonly<{ secret: string; day: string; key: Uint8Array }> | undefined
 
   constructor(region: string, service: string) {
@@ -23,7 +23,7 @@ export class AwsSigner {
     this.#service = service
   }
 
-  /** The fields that prove the call, beside those that it has. */
+  /** The fields that prove the call, to be sent beside its other fields. */
   sign({ host, target, contentType, bodyHash, date }: Signed, keys: AwsKeys): Fields {
     const token = keys.sessionToken
     const names = `content-type;host;x-amz-content-sha256;x-amz-date${token === undefined ? '' : ';x-amz-security-token'}`
@@ -61,10 +61,10 @@ function splitTarget(target: string): readonly [string, string] {
   return at === -1 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)]
 }
 
-/** The path that is sent is encoded once more, as every service but S3 wants it. */
+/** The path as it is sent is encoded once more, as every service but S3 demands. */
 const pathOf = (path: string): string => (/^[A-Za-z0-9\-._~/]*$/.test(path) ? path : path.split('/').map(encoded).join('/'))
 
-/** Parameters that are sent stand encoded already; they are sorted by name. */
+/** The parameters of the query are encoded already; they are sorted by name. */
 const queryOf = (query: string): string =>
   query === ''
     ? ''

@@ -1,4 +1,4 @@
-/** Microsoft Entra's access tokens of a client with a secret. Rules: doors.md "Tokens". */
+/** Access tokens of Microsoft Entra, for a client with a secret. Rules: doors.md "Tokens". */
 
 import type { EntraProof } from '../../../core/door.ts'
 import type { Door } from '../door.ts'

@@ -1,4 +1,4 @@
-/** Google's access tokens: of a service account by a signed assertion, or of the machine by its metadata server. Rules: doors.md "Tokens". */
+/** Google's access tokens: for a service account by a signed assertion, or for the machine by its metadata server. Rules: doors.md "Tokens". */
 
 import type { GoogleProof } from '../../../core/door.ts'
 import type { Door } from '../door.ts'

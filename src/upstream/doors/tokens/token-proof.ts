@@ -1,4 +1,4 @@
-/** A call that is proven by a token which ends. Rules: doors.md "Tokens". */
+/** Proves calls by a token that expires. Rules: doors.md "Tokens". */
 
 import type { Door, Proof } from '../door.ts'
 import { type Lasting, Renewed } from '../renewed.ts'

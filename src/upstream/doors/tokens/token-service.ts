@@ -5,7 +5,7 @@ import type { Lasting } from '../renewed.ts'
 
 const TIMEOUT_MS = 10_000
 const ANSWER_BYTES_MAX = 64 * 1024
-/** Nothing that lives longer is believed; a year is no access token. */
+/** The longest life that is believed; an access token does not live a year. */
 const LIFE_SECONDS_MAX = 30 * 86_400
 
 /** Never rejects; a text says in a word why there is no token, never in the service's words. */
@@ -31,7 +31,7 @@ function tokenOf(text: string): Lasting<string> | undefined {
   return { value: token, lifeMs: seconds * 1_000 }
 }
 
-/** Empty where it is longer than any token's answer. */
+/** The text of a response; empty where it is longer than any token's answer. */
 async function someText(response: Response): Promise<string> {
   const pieces: Uint8Array[] = []
   let length = 0
