@@ -4,7 +4,7 @@
  */
 
 export type Bar = Readonly<{ who: string; value: number; text: string }>
-/** `goal` in the panel's scale. */
+/** `goal`: a value in the panel's scale. */
 export type Group = Readonly<{ name: string; bars: readonly Bar[]; goal: number | undefined }>
 /** `from` is where bars begin; a value below has the shortest bar. */
 export type Panel = Readonly<{ title: string; from: number; to: number; groups: readonly Group[] }>
@@ -72,7 +72,7 @@ function groupOf({ name, bars, goal }: Group, panel: Panel, top: number, us: str
   ]
 }
 
-/** Of a bar, in tenths of a pixel. */
+/** The length of a bar, rounded to a tenth of a pixel. */
 function lengthOf(value: number, { from, to }: Panel): number {
   const share = Math.log(Math.max(value, from) / from) / Math.log(to / from)
   return Math.round(Math.max(SHORTEST, Math.min(1, share) * BARS) * 10) / 10

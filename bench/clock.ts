@@ -4,7 +4,7 @@ const ORIGIN_US = performance.timeOrigin * 1000
 
 export const nowUs = (): number => ORIGIN_US + performance.now() * 1000
 
-/** Sixteen until the year 2286. */
+/** How many digits a time has; sixteen are enough until the year 2286. */
 export const STAMP_DIGITS = 16
 
 export const stamp = (): string => Math.floor(nowUs()).toString()

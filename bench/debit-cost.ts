@@ -9,8 +9,8 @@ const DEBITS = 8_192
 const GROUP = 16
 
 /**
- * Into `debit.cpu`, the same with what is due behind it (the table of pages, the log into the file), and `debit.rate`: a figure a round, after two rounds for warming up.
- * The median of the rounds counts: in a file that grows the best one is that in which the least was due.
+ * Adds a figure a round to `debit.cpu`, to `debit.tidied.cpu`, which includes the work that is due afterwards (the table of pages, the log into the file), and to
+ * `debit.rate`, after two rounds for warming up. The median counts: as the file grows, the best round is only the one in which the least work was due.
  */
 export function measureDebits(folder: string, rounds: number, readings: Readings): void {
   const machine = new DebitMachine(join(folder, 'debits.db'))

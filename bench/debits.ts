@@ -28,7 +28,7 @@ const TIDIED_AT_ONCE = 4_096
 
 export class DebitMachine {
   readonly #machine: Machine
-  /** The secrets of the keys, in their order. */
+  /** The secrets of the keys, in the order of the keys. */
   readonly secrets: string[] = []
   #requests = 0
   #told = 0
@@ -37,7 +37,7 @@ export class DebitMachine {
     this.#machine = openMachine(path)
   }
 
-  /** Each with an account of its own and all the money that it can use. */
+  /** Adds keys, each with an account of its own and more money than it can use. */
   addKeys(count: number): void {
     for (let at = 0; at < count; at += KEYS_A_GROUP)
       this.#machine.askAll(...Array.from({ length: Math.min(KEYS_A_GROUP, count - at) }, () => this.#newKey()))
@@ -54,7 +54,7 @@ export class DebitMachine {
     return operateTask(operation)
   }
 
-  /** What is left to do with them is to write; they go round over the first `keys` keys. */
+  /** Debits that are held and settled in memory, so that only the write is left; they use the first `keys` keys in turn. */
   ready(count: number, keys: number): readonly Debit[] {
     return Array.from({ length: count }, () => this.#debit(keys))
   }
@@ -62,7 +62,7 @@ export class DebitMachine {
   #debit(keys: number): Debit {
     const { wallets } = this.#machine
     const number = ++this.#requests
-    // In order, as the gateway's are.
+    // The ids rise, as the gateway's do.
     const requestId = `req_${String(number).padStart(32, '0')}`
     const keyId = `key_${number % keys}`
     if (!wallets.keys.has(keyId)) this.#machine.ask({ kind: 'hold', request: holdRequest(`first_${keyId}`, keyId, HOLD) })
@@ -73,7 +73,7 @@ export class DebitMachine {
     return held
   }
 
-  /** In groups, each a transaction that is flushed. The number of debits. */
+  /** Writes the debits in groups, each a transaction that is flushed; gives their number. */
   write(debits: readonly Debit[], group: number): number {
     const { ledger, wallets } = this.#machine
     ledger.define(wallets.prices.slice(this.#told))
@@ -85,17 +85,17 @@ export class DebitMachine {
     return debits.length
   }
 
-  /** What the ledger's thread does behind so many settles, while no client waits: the table that the pages of customers are read by. */
+  /** Does the work that the ledger's thread does after so many settles while no client waits: it fills the table by which the pages of customers are read. */
   tidy(debits: number): void {
     for (let done = 0; done < debits; done += TIDIED_AT_ONCE) this.#machine.ledger.tidy()
   }
 
-  /** From the log into the file, as the thread beside the writer does. */
+  /** Moves the log into the file, as the thread beside the writer does. */
   moveLog(): void {
     this.#machine.db.run('PRAGMA wal_checkpoint(PASSIVE)')
   }
 
-  /** Admission and release, without a debit. The number of them. */
+  /** Admits and releases requests without a debit; gives their number. */
   holdAndVoid(count: number): number {
     for (let n = 0; n < count; n++) {
       const requestId = `req_${String(++this.#requests).padStart(32, '0')}`
@@ -105,7 +105,7 @@ export class DebitMachine {
     return count
   }
 
-  /** Throws what `tollgate verify` would find. */
+  /** Throws an error with the differences that `tollgate verify` would find. */
   verify(): void {
     const differences = this.#machine.differences()
     if (differences.length > 0) throw new Error(JSON.stringify(differences.slice(0, 5)))

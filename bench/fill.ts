@@ -5,7 +5,7 @@ import { DebitMachine } from './debits.ts'
 
 const GROUP = 2_048
 
-/** Into the file that an installation of `load/tollgate.ts` made. The secrets of the keys. */
+/** Fills the file that an installation of `load/tollgate.ts` made; gives the secrets of the keys. */
 export function fillLedger(folder: string, receipts: number, keys: number): readonly string[] {
   const machine = new DebitMachine(join(folder, 'data/tollgate.db'))
   machine.addKeys(keys)

@@ -1,11 +1,11 @@
-/** What one flush of this disk takes: a page appended to a file and `fdatasync`, as a commit does it. */
+/** How long one flush of this disk takes: a page is appended to a file, and `fdatasync` follows, as in a commit. */
 
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
 const PAGE = new Uint8Array(4_096)
 
-/** Microseconds of each. */
+/** The microseconds of each flush. */
 export function flushesUs(folder: string, count: number): readonly number[] {
   const file = openSync(join(folder, 'flush'), 'w')
   const took = Array.from({ length: count }, () => {

@@ -1,6 +1,6 @@
 /**
  * `bun run bench growth [--receipts N] [--keys N] [--body-bytes N] [--binary FILE]`: what a ledger in use, many keys and long conversations cost, each in steps
- * of ten up to N: CPU a request, start to first answer, size. A million receipts, a hundred thousand keys and 10 MB where nothing is said.
+ * of ten up to N: CPU a request, start to first answer, size. Without options: a million receipts, a hundred thousand keys and 10 MB.
  */
 
 import { statSync } from 'node:fs'
@@ -22,7 +22,7 @@ const STARTS = 3
 const WARM_MS = 4_000
 const WINDOW_MS = 3_000
 const CONNECTIONS = 64
-/** A body of 10 MB a client, and no more than the gateway's share of an account. */
+/** Two clients with a body of 10 MB each stay within the room for bodies that the gateway gives an account. */
 const BODY_CONNECTIONS = 2
 const HEAD = ['', 'file', 'start to first answer', 'CPU a request', 'p50', 'p99']
 
@@ -41,7 +41,7 @@ function stepsOfTen(least: number, most: number): readonly number[] {
   return [...steps, most]
 }
 
-/** With how many of the keys the clients come. */
+/** One row of the table. `keys`: how many keys the ledger has and the clients use. */
 async function measureLedger(stage: Stage, name: string, receipts: number, keys: number): Promise<readonly string[]> {
   const installation = stage.installation(TOLLGATE)
   const secrets = fillLedger(installation.folder, receipts, keys)

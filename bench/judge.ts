@@ -7,19 +7,19 @@ import { digits, inUnit } from './units.ts'
 
 export type Judged = Readonly<{
   name: string
-  /** By contestant; without one that has nothing in this row. */
+  /** The texts by contestant; a contestant without a figure in this row is absent. */
   cells: Readonly<Record<string, string>>
   goal: string
-  /** Undefined where what the goal is of was not measured. */
+  /** Undefined where the figure, or what its goal is a multiple of, was not measured. */
   met: boolean | undefined
 }>
 
 const REFERENCE = 'R'
 const SENSE = { most: '≤', least: '≥' }
-/** Turns that lie closer together are shown without. */
+/** A spread below this is not shown. */
 const SPREAD_SHOWN = 0.1
 
-/** Rows of which nothing was measured are left out. `subject`: whose goals they are. */
+/** The cells of all rows with a figure. `subject`: the contestant whose figures the goals are for. */
 export function judge(
   rows: readonly Row[],
   readings: Readings,
@@ -44,7 +44,7 @@ const MET = new Map([
   [undefined, '–'],
 ])
 
-/** As a table. */
+/** The judged rows as a table. */
 export function judgedText(judged: readonly Judged[], contestants: readonly string[]): string {
   return tableText(
     ['', ...contestants, 'goal', 'met'],

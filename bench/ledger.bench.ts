@@ -25,7 +25,7 @@ machine.addKeys(KEYS)
 
 const PAGES = 'a debit, one key, groups of 16, page table, log'
 
-/** What is done behind the settles belongs to them. */
+/** Runs settles and the work that is due after them, which is part of their cost. */
 function withPages(run: () => number): number {
   const units = run()
   machine.tidy(units)
@@ -33,7 +33,7 @@ function withPages(run: () => number): number {
   return units
 }
 
-/** CPU of writes alone: what each round writes is made outside its time. */
+/** The CPU of writes alone: the debits of each round are made before its time begins. */
 function cpuOfWrites(): Promise<ReadonlyMap<string, number>> {
   const made = new Map<string, (readonly Debit[])[]>()
   const row = (name: string, keys: number, group: number) => {

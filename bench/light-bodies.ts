@@ -1,4 +1,4 @@
-/** What the loop itself reads at most: of each shape the largest body that counts as light, and what it costs. The figures of `core/reading-cost.ts` stand on this. */
+/** For each shape, the largest body that counts as light, so that the loop itself reads it, and what that costs. The figures of `core/reading-cost.ts` come from here. */
 
 import { parseBody } from '../src/core/body.ts'
 import { checkJsonBounds } from '../src/core/bytes/json-scan.ts'
@@ -13,7 +13,7 @@ import { GOLDEN_MODEL } from '../test/support/golden.ts'
 import { threadMsOf } from '../test/support/thread-cpu.ts'
 
 type Json = Readonly<Record<string, unknown>>
-/** `make`: a body with so many of what it is made of. */
+/** `make`: makes a body with so many of the shape's elements. */
 type Shape = Readonly<{ name: string; format: Format<unknown>; make: (count: number) => Json }>
 
 const CONTEXT = { headers: new Headers(), find: () => GOLDEN_MODEL, recall: () => 'unknown' as const, sha256Hex }

@@ -1,6 +1,6 @@
 /**
  * `bun run bench load [--quick] [--peers] [--binary FILE] [--against FILE] [--peer NAME=URL] [--upstream-port N] [loads…]`: Tollgate under sockets, beside the
- * bare passthrough and whom else one names.
+ * bare passthrough and the peers that are named.
  */
 
 import { parseArgs } from 'node:util'

@@ -4,7 +4,7 @@ import { median } from './statistics.ts'
 
 export type Contestant = Readonly<{ name: string; run: () => number | Promise<number> }>
 
-/** Nanoseconds that have passed, or that this process has computed on all its threads. */
+/** Nanoseconds that have passed (`wall`), or that this process has computed on all its threads (`cpu`). */
 const CLOCKS = {
   wall: () => performance.now() * 1e6,
   cpu: () => {
@@ -15,11 +15,11 @@ const CLOCKS = {
 
 type Clock = keyof typeof CLOCKS
 
-/** Best time a unit of each contestant, in nanoseconds: noise only ever adds time. `run` gives how many units it did. */
+/** The best time of each contestant, in nanoseconds a unit, since noise only adds time. `run` gives the number of units that it did. */
 export const bestOf = (contestants: readonly Contestant[], rounds: number, clock: Clock = 'wall') =>
   figuresOf(contestants, rounds, clock, (all) => Math.min(...all))
 
-/** The same where rounds differ by what they do: of a file that grows, the best round is the one in which nothing was due. */
+/** The median time of each contestant, where rounds differ in their work: as a file grows, the best round is only the one in which no further work was due. */
 export const medianOf = (contestants: readonly Contestant[], rounds: number, clock: Clock = 'wall') =>
   figuresOf(contestants, rounds, clock, median)
 
@@ -43,7 +43,7 @@ async function figuresOf(
   return new Map([...all].map(([name, figures]) => [name, figureOf(figures)]))
 }
 
-/** One line a contestant: its time a unit, and how it compares with the reference. */
+/** Prints a line for each contestant: its time a unit, and how this compares with the reference. */
 export function print(best: ReadonlyMap<string, number>, unit: string, reference: string): void {
   const base = best.get(reference) ?? Number.NaN
   for (const [name, ns] of best) {

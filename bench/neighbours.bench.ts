@@ -1,7 +1,7 @@
 /**
  * What one tenant does to another: the latency of a polite neighbour, who asks ten times a second, beside each of the loads of `neighbours/bodies.ts`, against the
- * same neighbour alone; and how much memory the gateway takes meanwhile. `--binary FILE`: of a gateway that was built before. `--seconds N`: of each load (15).
- * Names behind that: only these loads. Run: `bun run bench neighbours`.
+ * same neighbour alone; and how much memory the gateway takes meanwhile. `--binary FILE`: a gateway that is already built. `--seconds N`: how long each load
+ * lasts (15). Names after the options: only these loads. Run: `bun run bench neighbours`.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -26,7 +26,7 @@ type Seen = Readonly<{ p50: number; p99: number; worst: number; refused: number;
 const quantile = (sorted: readonly number[], of: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * of))] ?? Number.NaN
 
-/** Ten requests a second, whatever becomes of the ones before. */
+/** Sends ten requests a second, whether or not earlier ones have ended. */
 async function watch(port: number, key: string, pid: number): Promise<Seen> {
   const tookMs: number[] = []
   let refused = 0

@@ -1,5 +1,5 @@
 /**
- * `bun run bench nodes [--quick] [--binary FILE] [--write]`: several processes on one ledger, Postgres beside SQLite. `--write` puts it into the results of today.
+ * `bun run bench nodes [--quick] [--binary FILE] [--write]`: several processes on one ledger, Postgres beside SQLite. `--write` puts the figures into the results of today.
  */
 
 import { parseArgs } from 'node:util'

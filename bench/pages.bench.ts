@@ -1,7 +1,7 @@
 /**
  * `bun run bench pages [--receipts N] [--people N] [--binary FILE]`: what people who look at the cabinet's slowest page cost those who pay. Requests are paid
  * with and without them, in turns; each person asks for the spend of the day by the hour and of 90 days by key of one account with all the receipts, reads for
- * a second, and asks again. 300,000 receipts and 20 people where nothing is said.
+ * a second, and asks again. Without options: 300,000 receipts and 20 people.
  */
 
 import { parseArgs } from 'node:util'
@@ -46,7 +46,7 @@ async function comeIn(installation: Installation, email: string, account: string
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
-/** Looks until it is told to stop; how long each answer took. */
+/** Asks for pages until `isOver`; gives how long each answer took. */
 async function look(installation: Installation, account: string, cookie: string, isOver: () => boolean): Promise<readonly number[]> {
   const root = `http://localhost:${installation.port}/cabinet/api/accounts/${account}/spend`
   const today = dayOf(Date.now())

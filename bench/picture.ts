@@ -7,7 +7,7 @@ import { digits, inUnit } from './units.ts'
 const REFERENCE = 'R'
 const NAMES: Readonly<Record<string, string>> = { R: 'bare Bun', N: 'nginx', P: 'Portkey' }
 
-/** `goal` in multiples of R. */
+/** `goal`: in multiples of R. */
 type Cost = Readonly<{ name: string; metric: string; isRate?: boolean; goal?: number }>
 
 const COSTS: readonly Cost[] = [
@@ -18,7 +18,7 @@ const COSTS: readonly Cost[] = [
   { name: 'memory, 5,000 streams', metric: 'memory.open', goal: 1.5 },
 ]
 
-/** `goalUs` above R; a goal in flushes stands in the table alone. */
+/** `goalUs`: microseconds above R. A goal in flushes stands only in the table. */
 const LATENCIES: readonly Readonly<{ name: string; metric: string; goalUs?: number }>[] = [
   { name: 'a request, one connection', metric: 'one.p50' },
   { name: 'the first event, 100 streams', metric: 'first.p50', goalUs: 400 },

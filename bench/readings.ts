@@ -1,10 +1,10 @@
-/** What was measured: for each metric and each contestant the figures of all its turns. Units stand in the metric's name or in `rows.ts`. */
+/** The measured figures of all turns, by metric and contestant. `rows.ts` or a metric's name says the unit. */
 
 import { median, spread } from './statistics.ts'
 
 export type Figures = Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>
 
-/** Beside the gateways: the load with nothing between, and the machine itself. */
+/** Contestants beside the gateways: the load without a gateway, and the machine itself. */
 export const NONE = 'none'
 export const TOLLGATE = 'Tollgate'
 
@@ -30,7 +30,7 @@ export class Readings {
     return Number.isFinite(middle) ? middle : undefined
   }
 
-  /** As a share of the median: 0.1 is ± 10 %. Undefined for less than two turns. */
+  /** The spread of the turns as a share of their median: 0.1 is ± 10 %. Undefined for less than two turns. */
   spread(metric: string, contestant: string): number | undefined {
     const figures = this.#figures.get(metric)?.get(contestant) ?? []
     return figures.length < 2 ? undefined : spread(figures)

@@ -1,6 +1,6 @@
 /**
  * One request, without sockets and with an upstream that answers at once: what the gateway adds to a bare handler that passes the body on. With the real
- * ledger on its thread, and with one that agrees to everything at once, so that the two parts can be told apart. Run: `bun bench/request.bench.ts [requests] [rounds]`.
+ * ledger on its thread, and with one that agrees to everything at once, so that the cost of the ledger is known by itself. Run: `bun bench/request.bench.ts [requests] [rounds]`.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** What a run leaves behind: every figure of every turn as JSON, with the machine that it was measured on, and the picture. */
+/** The files that a run writes: every figure of every turn as JSON, with a description of the machine, and the picture. */
 
 import { cpus, loadavg, release, totalmem } from 'node:os'
 import { join } from 'node:path'
@@ -7,13 +7,13 @@ import type { Readings } from './readings.ts'
 
 const FOLDER = join(import.meta.dir, 'results')
 
-/** What the figures depend on. */
+/** The machine and the programs on which the figures depend. */
 export function machineText(): string {
   const [cpu] = cpus()
   return `${cpus().length} × ${cpu?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}, Bun ${Bun.version}`
 }
 
-/** Several processes on one ledger, in a table of its own. `notes`: what the figures are to be read with. */
+/** The figures of several processes on one ledger, which have a table of their own. `notes`: what a reader of the figures must know. */
 export type NodesRun = Readonly<{ notes: readonly string[]; rows: readonly Judged[]; readings: Readings; loadBefore: number }>
 
 export type Run = Readonly<{
@@ -24,11 +24,11 @@ export type Run = Readonly<{
   rows: readonly Judged[]
   readings: Readings
   nodes: NodesRun | undefined
-  /** Of the machine when the run began: above 0.5 others were at work. */
+  /** The load of the machine when the run began; above 0.5 other programs were at work. */
   loadBefore: number
 }>
 
-/** The paths that were written. */
+/** Writes both files; gives their paths. */
 export async function writeResults(run: Run, svg: string): Promise<readonly [json: string, svg: string]> {
   const [json, image] = [join(FOLDER, `${run.date}.json`), join(FOLDER, 'speed.svg')]
   const { date, contestants, notes, rows, readings, loadBefore, nodes } = run
@@ -46,7 +46,7 @@ export async function writeResults(run: Run, svg: string): Promise<readonly [jso
   return [json, image]
 }
 
-/** Into the file of a run of that date, beside what it has; the path. */
+/** Adds the figures to the file of a run of that date; gives its path. */
 export async function joinNodes(date: string, nodes: NodesRun): Promise<string> {
   const json = join(FOLDER, `${date}.json`)
   const file = Bun.file(json)
@@ -70,5 +70,5 @@ const measuredOn = (loadBefore: number): object => ({
   load_before: loadBefore,
 })
 
-/** Average of the last minute. */
+/** The average load of the machine in the last minute. */
 export const loadNow = (): number => loadavg()[0] ?? 0

@@ -5,15 +5,15 @@
 
 import type { Unit } from './units.ts'
 
-/** `most` 2.5 of R is "≤ 2.5 R". `plus` is in the figure's unit. */
+/** `most` with value 2.5 of R means "≤ 2.5 R". `plus` is in the figure's unit. */
 export type Goal = Readonly<{ sense: 'most' | 'least'; value: number; of: 'R' | 'P' | 'flush' | 'idle' | 'one'; plus?: number }>
 
 export type Figure = Readonly<{
   metric: string
   unit: Unit
-  /** A multiple of R, what is more than R, or itself. */
+  /** The figure is shown as a multiple of R, as the difference to R, or as itself. */
   as: 'ratio' | 'added' | 'itself'
-  /** Stands before the figure where a row has several. */
+  /** The text before the figure where a row has several figures. */
   label?: string
   goals?: readonly Goal[]
 }>
@@ -23,7 +23,7 @@ export type Row = Readonly<{ name: string; figures: readonly Figure[] }>
 const most = (value: number, of: Goal['of'] = 'one', plus = 0): Goal => ({ sense: 'most', value, of, plus })
 const least = (value: number, of: Goal['of'] = 'one'): Goal => ({ sense: 'least', value, of })
 
-/** `receipts` that a ledger in use has. */
+/** `receipts`: how many receipts the ledger in use has. */
 export const rowsWith = (receipts: number): readonly Row[] => [
   {
     name: 'chat in one piece, 64 connections',

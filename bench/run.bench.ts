@@ -1,4 +1,4 @@
-/** `bun run bench [NAME] [options…]` runs `bench/NAME.bench.ts`; each is one question and says at its top what it takes. */
+/** `bun run bench [NAME] [options…]` runs `bench/NAME.bench.ts`; each answers one question, and its first comment says which options it takes. */
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

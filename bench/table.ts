@@ -2,7 +2,7 @@
 
 const wide = (text: string): number => [...text].length
 
-/** The first column stands left, all others right. */
+/** The first column is aligned to the left, all others to the right. */
 export function tableText(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) => Math.max(...[title, ...rows.map((row) => row[column] ?? '')].map(wide), 3))
   const line = (cells: readonly string[]): string =>

@@ -50,13 +50,13 @@ function longStream(): readonly Uint8Array[] {
   return [...frames.slice(0, first), ...repeated, ...frames.slice(first + deltas.length)]
 }
 
-/** The same bytes in pieces of a size, as a socket under load gives them. */
+/** The bytes of the frames in pieces of at most `bytesMax`, as a socket under load gives them. */
 function inPieces(frames: readonly Uint8Array[], bytesMax: number): readonly Uint8Array[] {
   const all = Buffer.concat(frames)
   return Array.from({ length: Math.ceil(all.length / bytesMax) }, (_, index) => all.subarray(index * bytesMax, (index + 1) * bytesMax))
 }
 
-/** The events that went through. */
+/** The number of events that went through the transcoder. */
 function feed(transcoder: Transcoder, chunks: readonly Uint8Array[]): number {
   let written = 0
   for (const chunk of chunks) {
@@ -72,7 +72,7 @@ function slowly(native: Uint8Array): number {
   return EVENTS
 }
 
-/** The same events as binary frames, through their decoder. */
+/** Feeds the same events as binary frames through their decoder. */
 function feedBinary(chunks: readonly Uint8Array[]): number {
   const decoder = new EventStreamDecoder({ crc32, onDifference: () => undefined })
   return feed(
@@ -81,7 +81,7 @@ function feedBinary(chunks: readonly Uint8Array[]): number {
   )
 }
 
-/** The same text as servers that speak chat send it: OpenAI with its padding, and vLLM. */
+/** The same text as servers of the chat format send it: OpenAI with padding, or vLLM without. */
 function chatStream(isPadded: boolean): readonly Uint8Array[] {
   const words = ['The', ' tide', ' at', ' Brest', ' “turns”', ' at', ' noon', '.']
   const head = { id: 'chatcmpl-A1', object: 'chat.completion.chunk', created: 1_764_000_000, model: 'gpt-x' }
@@ -94,10 +94,10 @@ function chatStream(isPadded: boolean): readonly Uint8Array[] {
   return [chunk({ role: 'assistant', content: '' }, 0), ...deltas, chunk({}, 0, 'stop'), Buffer.from(`data: ${usage}\n\ndata: [DONE]\n\n`)]
 }
 
-/** Chat on to a chat client. */
+/** Passes a stream of chat on to a chat client. */
 const feedChat = (chunks: readonly Uint8Array[]): number => feed(new PassedStream(CALL, STAMP), chunks)
 
-/** Chat to a native client: made native, then read as any native stream is. */
+/** Passes a stream of chat to a native client: it is made native, then read as any native stream is. */
 function feedReverse(chunks: readonly Uint8Array[]): number {
   const native = new NativeStream({ reasoning: 'auto', id: 'msg_1' })
   return feed(

@@ -1,7 +1,7 @@
 /**
  * The two transports, and binary frames in place of events, through the whole gateway: each is a gateway process of its own before the same upstream, and they
- * take turns (A B C C B A). What counts is
- * the CPU of the gateway's process, by its own metric, so that clients and upstream, which live here, are not in it.
+ * take turns (A B C C B A). What counts is the CPU of the
+ * gateway's process, by its own metric, which leaves out clients and upstream, since these run in this process.
  * Run: `bun bench/upstream.bench.ts [rounds] [streams]`.
  */
 
@@ -67,7 +67,7 @@ const upstream = Bun.listen({
   },
 })
 
-/** Every stream gets an event a turn, each in a write of its own. */
+/** Sends every stream one event a turn, each in a write of its own. */
 const pace = setInterval(() => {
   for (const stream of streams) {
     const { socket, isBinary } = stream
@@ -108,7 +108,7 @@ async function startGateway(kind: string): Promise<Gateway> {
   return { url: new URL(url), operatorUrl, key, stop }
 }
 
-/** Microseconds of the gateway's process. */
+/** The CPU of the gateway's process so far, in microseconds. */
 async function cpuOf({ operatorUrl }: Gateway): Promise<number> {
   const metrics = await (await fetch(`${operatorUrl}/metrics`)).text()
   return Number(/^process_cpu_seconds_total (\S+)$/m.exec(metrics)?.[1]) * 1e6

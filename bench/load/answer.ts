@@ -1,6 +1,6 @@
 /**
- * One answer as a client reads it off a socket, cheaply enough for a load: the status, where it ends, and the events in it by their marks. It trusts that a
- * connection carries one answer at a time, and reads no frame.
+ * One answer as a client reads it off a socket, cheaply enough for a load: its status, its end, and its events by their marks. The reader relies on one answer at
+ * a time on a connection, and parses no frames.
  */
 
 import { nowUs, STAMP_DIGITS } from '../clock.ts'
@@ -9,9 +9,9 @@ import { MARK } from './wire.ts'
 const MARK_BYTE = MARK.charCodeAt(0)
 const ZERO = 0x30
 const LAST_CHUNK = '\n0\r\n\r\n'
-/** Terminal events of the formats; an error stands behind none of them. */
+/** The terminal events of the formats; no error follows one. */
 const LAST_EVENTS = ['data: [DONE]', '"type":"message_stop"']
-/** The terminal event is looked for in so many last bytes; the padding of a vendor's frame and the last chunk's frame fit beside it. */
+/** The terminal event is looked for in this many last bytes, which also have room for the padding of a vendor's frame and the last chunk's frame. */
 const TAIL_BYTES = 64
 const HEAD_END = '\r\n\r\n'
 
@@ -21,13 +21,13 @@ export class Answer {
   /** Empty until the head is complete. */
   status = ''
   events = 0
-  /** Of the first event; 0 before it. */
+  /** The time of the first event; 0 before it. */
   firstEventUs = 0
   #head = ''
-  /** A proxy that has it all at once may give a stream a length. */
+  /** Whether the body comes in chunks; a proxy that has a whole stream at once may send its length instead. */
   #chunked = false
   #bytesLeft = 0
-  /** The last bytes of the body that arrived, for an end that is cut in two. */
+  /** The last bytes of the body so far, so that an end which arrives in two pieces is found. */
   #tail = ''
 
   begin(): void {
@@ -38,12 +38,12 @@ export class Answer {
     this.#tail = ''
   }
 
-  /** Whether a stream that is over has ended as its format says, and not by an error behind its events. */
+  /** Whether a stream that is over has ended with a terminal event of its format, and not with an error after its events. */
   get isComplete(): boolean {
     return LAST_EVENTS.some((event) => this.#tail.includes(event))
   }
 
-  /** `onLag` gets the microseconds from the writing of each event to this moment, where one is given. */
+  /** `onLag`, where it is given, gets the microseconds from the writing of each event to this moment. */
   read(bytes: Buffer, onLag: ((us: number) => void) | undefined): Read {
     let from = 0
     if (this.status === '') {

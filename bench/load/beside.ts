@@ -1,4 +1,4 @@
-/** What one client does to the others: how late the events of 100 streams are while another process sends one body of 30 MB after the other. */
+/** What one client does to the others: how late the events of 100 streams are while another process sends bodies of 30 MB, one after the other. */
 
 import type { Readings } from '../readings.ts'
 import { turns } from '../statistics.ts'

@@ -1,4 +1,4 @@
-/** Before anything is timed: each gateway's answers say what the upstream said, in one piece and as a stream. */
+/** Checks before anything is timed that each gateway's answers say what the upstream said, in one piece and as a stream. */
 
 import type { Gateway } from './gateways.ts'
 import { chatBody, IN_ONE_PIECE, MARK, type Plan, TEXT, TOKENS } from './wire.ts'
@@ -21,7 +21,7 @@ async function ask({ name, target: { host, port, path, headers } }: Gateway, pla
   return text
 }
 
-/** Throws what differs. */
+/** Throws an error with the answer that differs. */
 export async function checkBodies(gateway: Gateway): Promise<void> {
   const whole = JSON.parse(await ask(gateway, IN_ONE_PIECE)) as ChatAnswer & NativeAnswer
   const { text, input, output } = gateway.translates

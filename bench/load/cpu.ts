@@ -1,4 +1,4 @@
-/** What processes have computed and what they hold, from Linux's /proc: on all threads, on the main thread, and on the thread that writes the ledger. */
+/** The memory of processes and their CPU, on all threads, on the main thread, and on the thread that writes the ledger, from Linux's /proc. */
 
 import { readdirSync, readFileSync } from 'node:fs'
 
@@ -7,7 +7,7 @@ export type Cpu = Readonly<{ all: number; main: number; ledger: number }>
 
 export const NO_CPU: Cpu = { all: 0, main: 0, ledger: 0 }
 
-/** A thread that ends between two looks takes its time with it. */
+/** The CPU of processes so far. A thread that has ended is not counted, so its time is missing. */
 export function cpuOf(pids: readonly number[]): Cpu {
   const sum = { all: 0, main: 0, ledger: 0 }
   for (const pid of pids) {
@@ -27,7 +27,7 @@ export const since = (now: Cpu, before: Cpu): Cpu => ({
   ledger: now.ledger - before.ledger,
 })
 
-/** Its first number is nanoseconds, where `stat` counts in hundredths of a second. */
+/** The first number of `schedstat` is in nanoseconds, while `stat` counts hundredths of a second. */
 function threadUs(folder: string): number {
   const text = read(`${folder}/schedstat`)
   return Number(text.slice(0, text.indexOf(' '))) / 1000
@@ -35,7 +35,7 @@ function threadUs(folder: string): number {
 
 const isLedger = (folder: string): boolean => read(`${folder}/comm`).startsWith('Worker')
 
-/** Bytes that are resident now. */
+/** The bytes of the processes that are resident now. */
 export function residentBytes(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + Number(/^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024, 0)
 }
@@ -46,7 +46,7 @@ export function withChildren(pid: number): readonly number[] {
   return [pid, ...children.flatMap(withChildren)]
 }
 
-/** Empty when the thread or the process has just ended. */
+/** The text of a file; empty when the thread or the process has just ended. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'latin1')

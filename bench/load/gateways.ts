@@ -1,5 +1,6 @@
 /**
- * Who is measured beside Tollgate: a bare passthrough (R), nginx (N) where it is installed, Portkey (P) where npm can have it, and any other by its address.
+ * The gateways that are measured beside Tollgate: a bare passthrough (R), nginx (N) where it is installed, Portkey (P) where npm can install it, and any other by
+ * its address.
  */
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -13,16 +14,16 @@ import { freePort, start, startServer, untilAnswers } from './processes.ts'
 export type Gateway = Readonly<{
   /** Its letter or name in the table. */
   name: string
-  /** What it is, in words, with its version. */
+  /** The gateway in words, with its version. */
   what: string
   target: Target
-  /** Its processes on this machine; none for one at an address. */
+  /** Its processes on this machine; none for a gateway that is only known by an address. */
   pids: () => readonly number[]
   /** Whether its answers are chat's, or the upstream's own bytes. */
   translates: boolean
   /** Gets fewer streams than the others, or none. */
   isSlow: boolean
-  /** Finds what is wrong with the sums after `answers` more of them; throws. */
+  /** Throws if the sums are wrong after `answers` more answers. */
   audit: (answers: number) => Promise<void>
   stop: () => Promise<void>
 }>
@@ -90,10 +91,10 @@ export async function startNginx(upstreamPort: number, folder: string): Promise<
 }
 
 const PORTKEY = '1.15.2'
-/** With the newest that its ranges allow, every stream is a 500. */
+/** The versions of Portkey's lockfile: with the newest that its ranges allow, every stream is answered 500. */
 const OF_ITS_LOCKFILE = { '@hono/node-server': '1.13.5', '@hono/node-ws': '1.2.0' }
 
-/** Kept between runs. Nothing, and the reason, where npm or node cannot have it. */
+/** Installs Portkey in a folder that is kept between runs. Gives its program, or why npm or node cannot have it. */
 function installPortkey(): string | { why: string } {
   const folder = join(tmpdir(), `tollgate-bench-portkey-${PORTKEY}`)
   const program = join(folder, 'node_modules/@portkey-ai/gateway/build/start-server.js')
@@ -131,7 +132,7 @@ export async function startPortkey(upstreamPort: number, folder: string): Promis
   }
 }
 
-/** `name=http://HOST:PORT/PATH`, started by hand with the upstream that the bench prints; its bearer in BENCH_PEER_KEY. */
+/** A peer given as `name=http://HOST:PORT/PATH`: it was started by hand with the upstream that the bench prints, and BENCH_PEER_KEY has its bearer. */
 export function peerAt(name: string, url: string): Gateway {
   const { hostname, port, pathname } = new URL(url)
   const key = process.env['BENCH_PEER_KEY']
@@ -144,7 +145,7 @@ export function peerAt(name: string, url: string): Gateway {
   return { name, what: url, target, pids: () => [], translates: true, isSlow: true, audit: noSums, stop: noSums }
 }
 
-/** The upstream itself: what generator and upstream can do with nothing between them. */
+/** The upstream as if it were a gateway: this shows what generator and upstream can do with nothing between them. */
 export const direct = (upstreamPort: number): Gateway => ({
   name: NONE,
   what: 'the upstream without a gateway',

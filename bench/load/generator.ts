@@ -1,6 +1,6 @@
 /**
  * The clients of a load, a process of its own on bare sockets: connections that each send a request, read its answer to the end, and send the next, until the
- * time is over. What is counted lies in a window after the warming up; whatever was begun is finished, so that the sums can be compared with the ledger's.
+ * time is over. Figures are of a window after the warming up; every request that was begun is finished, so that the sums can be compared with the ledger's.
  * Takes jobs by IPC and answers each with what it saw.
  */
 
@@ -16,21 +16,21 @@ export type Target = Readonly<{ host: string; port: number; path: string; header
 
 export type Job = Readonly<{
   target: Target
-  /** What each request asks for, and how large its body is. */
+  /** The answer that each request asks for; below, the size of its body. */
   plan: Plan
   bodyBytes: number
   /** Keys with which the clients come in turn, in place of the target's own. */
   bearers?: readonly string[]
   connections: number
-  /** Over which the connections begin, one after the other. */
+  /** The time over which the connections begin, one after the other. */
   rampMs: number
   warmMs: number
   windowMs: number
-  /** Times of events are looked at. */
+  /** Whether the lag of each event is measured. */
   lags: boolean
-  /** Processes whose CPU and memory are looked at, at both ends of the window. */
+  /** Processes whose CPU and memory are read, at both ends of the window. */
   watch: readonly number[]
-  /** What was begun must have ended after that. */
+  /** How long requests that were begun may take to end after the window. */
   drainMs: number
 }>
 
@@ -38,7 +38,7 @@ export type Job = Readonly<{
 export type Quantiles = Readonly<{ p50: number; p99: number; count: number }>
 
 export type Seen = Readonly<{
-  /** In the window. */
+  /** Answers, and below events, in the window. */
   answers: number
   events: number
   seconds: number
@@ -47,9 +47,9 @@ export type Seen = Readonly<{
   lag: Quantiles
   cpu: Cpu
   residentBytes: number
-  /** Of all requests, before, in and after the window. */
+  /** The counts of all requests, before, in and after the window. */
   total: Readonly<{ answers: number; events: number }>
-  /** Any but 200, any answer that broke off, had another number of events or no terminal one: the first of them in words. */
+  /** Answers with another status than 200, that broke off, or that had another number of events or no terminal event; `failure` is the first of them in words. */
   failures: number
   failure: string
 }>
@@ -77,7 +77,7 @@ class Load {
   #inWindow = false
   #isOver = false
   #answers = 0
-  /** Those of answers that have ended. */
+  /** The events of answers that have ended. */
   #events = 0
   #failures = 0
   #failure = ''

@@ -8,16 +8,16 @@ type Shape = Pick<Job, 'plan' | 'connections' | 'rampMs' | 'lags'>
 export type Load = Readonly<{
   name: string
   shape: Shape
-  /** Before each turn, besides the warming up of a gateway's first. */
+  /** The time before each turn's window, besides the warming up before a gateway's first turn. */
   settleMs: number
   windowMs: number
-  /** Of answers that a gateway has to be warm for; a latency alone settles by itself. */
+  /** The kind of answers for which a gateway is warmed up once. */
   kind: 'whole' | 'stream'
-  /** Its figure is CPU alone, which says nothing of a load without a gateway. */
+  /** Whether the only figure is CPU, so that the load has no turn without a gateway. */
   isCpu: boolean
-  /** Has its turn also in a quick look. */
+  /** Whether the load also runs with `--quick`. */
   isQuick: boolean
-  /** With that many connections a gateway that is far slower has its turn; without the number it has none. */
+  /** The number of connections for a gateway that is far slower; without this number such a gateway has no turn. */
   connectionsOfSlow?: number
   metricsOf: (seen: Seen) => Readonly<Record<string, number>>
 }>
@@ -39,7 +39,7 @@ export const LOADS: readonly Load[] = [
     connectionsOfSlow: 64,
     metricsOf: ({ answers, seconds, cpu }) => ({
       'chat.rate': answers / seconds,
-      // Nothing is looked at without a gateway, and others have threads of other kinds.
+      // Without a gateway no CPU is read, and only Tollgate has a thread for the ledger.
       ...(cpu.all > 0 ? { 'chat.cpu': cpu.all / answers } : {}),
       ...(cpu.ledger > 0 ? { 'chat.cpu.main': cpu.main / answers, 'chat.cpu.ledger': cpu.ledger / answers } : {}),
     }),

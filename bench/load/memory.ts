@@ -1,4 +1,4 @@
-/** What a gateway holds: warm and idle, with thousands of streams open, and some seconds after their end. Each is a process that did nothing else before. */
+/** The memory of a gateway: warm and idle, with thousands of streams open, and some seconds after their end. Each gateway is a new process for this. */
 
 import { sleep } from '../clock.ts'
 import type { Readings } from '../readings.ts'
@@ -11,17 +11,17 @@ import type { Stage } from './stage.ts'
 import { IN_ONE_PIECE, type Plan } from './wire.ts'
 
 const STREAMS = 5_000
-/** Below what a machine takes at once in its queue of connections. */
+/** The time over which connections begin: slowly enough for the machine's queue of new connections. */
 const RAMP_MS = 6_000
 const OPEN_MS = 3_000
 const AFTER_MS = 8_000
 const PACE: Plan = { events: Number.POSITIVE_INFINITY, perWrite: 1, everyMs: 500 }
 const WARM_UP: Pick<Load, 'shape'>['shape'] = { plan: IN_ONE_PIECE, connections: 16, rampMs: 0, lags: false }
 const BYTES_A_MB = 1e6
-/** Of its own, besides two for each stream. */
+/** The files that a process opens for itself, besides two for each stream. */
 const SPARE_FILES = 500
 
-/** As many as the files that one process may open allow for, at most 5,000. */
+/** The number of streams for which one process may open enough files, at most 5,000. */
 export const streamsFor = (openFilesMax: number): number => Math.min(STREAMS, Math.floor((openFilesMax - SPARE_FILES) / 2))
 
 export async function measureMemory(stage: Stage, names: readonly string[], openFilesMax: number, readings: Readings): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * R, what all ratios are of: the least that a proxy can be on this runtime. Reads the body, passes it on, passes the answer back. Run with the upstream's
- * address.
+ * R, the reference of all ratios: the least that a proxy on this runtime can do. It reads the body, passes it on, and passes the answer back. Its argument is the
+ * upstream's address.
  */
 
 const UPSTREAM = process.argv[2] ?? ''

@@ -6,9 +6,9 @@ import { sleep } from '../clock.ts'
 import type { Job, Seen } from './generator.ts'
 
 const HERE = import.meta.dir
-/** Each may open as many files as the machine lets it: a stream is one connection of its client and two of its gateway. */
+/** Lets each process open as many files as the machine allows: a stream is one connection of its client and two of its gateway. */
 const RAISED = ['sh', '-c', 'ulimit -n "$(ulimit -Hn)"; exec "$@"', 'sh']
-/** More calls at a time than Bun's fetch makes by itself. */
+/** Lets Bun's `fetch` make more calls at a time than it does by default. */
 const ENVIRONMENT = { ...process.env, NODE_ENV: 'production', BUN_CONFIG_MAX_HTTP_REQUESTS: '65535' }
 
 export type Running = Readonly<{ pid: number; stop: () => Promise<void> }>
@@ -16,7 +16,7 @@ export type Running = Readonly<{ pid: number; stop: () => Promise<void> }>
 /** Files that one process may open, once its limit is raised as far as it goes. */
 export const openFilesMax = (): number => Number(Bun.spawnSync(['sh', '-c', 'ulimit -Hn']).stdout.toString().trim()) || 1_048_576
 
-/** Another program. What it says goes to a file, so that reading it costs this process nothing. */
+/** Starts another program. Its output goes to a file, so that this process spends no time on reading it. */
 export function start(
   command: readonly string[],
   { cwd, log, env = {} }: { cwd: string; log: string; env?: Readonly<Record<string, string>> },
@@ -31,14 +31,14 @@ export function start(
   return { pid: child.pid, stop }
 }
 
-/** For a program that cannot say which one it took. */
+/** A free port, for a program that cannot say which port it took. */
 export function freePort(): number {
   const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
   listener.stop(true)
   return listener.port
 }
 
-/** Waits until something answers there, whatever it says. */
+/** Waits until there is an answer at `url`, whatever its status. */
 export async function untilAnswers(url: string, timeoutMs = 30_000): Promise<void> {
   for (const until = performance.now() + timeoutMs; performance.now() < until; await sleep(20)) {
     const answered = await fetch(url).then(
@@ -52,7 +52,7 @@ export async function untilAnswers(url: string, timeoutMs = 30_000): Promise<voi
 
 type Child = Readonly<{ pid: number; ask: (message: unknown) => Promise<unknown>; hello: Promise<unknown>; stop: () => Promise<void> }>
 
-/** A file, named from this folder, that answers by IPC; its first message says that it is ready. */
+/** Starts a file of this folder that answers by IPC; its first message says that it is ready. */
 export function startFile(file: string, ...args: readonly string[]): Child {
   let waiting: PromiseWithResolvers<unknown> = Promise.withResolvers()
   const hello = waiting.promise
@@ -79,7 +79,7 @@ export function startFile(file: string, ...args: readonly string[]): Child {
 
 export type Server = Running & Readonly<{ port: number }>
 
-/** `upstream.ts` or `passthrough.ts`. */
+/** Starts `upstream.ts` or `passthrough.ts`. */
 export async function startServer(file: string, ...args: readonly string[]): Promise<Server> {
   const child = startFile(file, ...args)
   const { port } = (await child.hello) as { port: number }

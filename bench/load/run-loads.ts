@@ -8,19 +8,19 @@ import type { Job, Seen } from './generator.ts'
 import { type Load, outlasting } from './loads.ts'
 import type { Generator } from './processes.ts'
 
-/** `quick` is for a look while developing: fewer and shorter turns. */
+/** How many turns there are, and how long. `QUICK` is for a look while developing. */
 export type Pace = Readonly<{ rounds: number; firstWarmMs: number; stretch: number }>
 
 export const FULL: Pace = { rounds: 4, firstWarmMs: 6_000, stretch: 1 }
 export const QUICK: Pace = { rounds: 2, firstWarmMs: 3_000, stretch: 0.4 }
 
 const DRAIN_MS = 60_000
-/** A stream goes on a little behind the window. */
+/** How long a stream goes on after the window. */
 const SPARE_MS = 300
 
 export type Say = (line: string) => void
 
-/** Remembers which gateways are warm for what. */
+/** Runs loads, and remembers which gateways are warm for which kind of answers. */
 export class LoadRunner {
   readonly #generator: Generator
   readonly #pace: Pace
@@ -40,7 +40,7 @@ export class LoadRunner {
     for (const gateway of inTurn) await this.#warmUp(load, gateway)
     for (const gateway of turns(inTurn, this.#pace.rounds)) {
       const metrics = load.metricsOf(await turn(load, gateway, this.#generator, load.settleMs, load.windowMs * this.#pace.stretch))
-      // A turn in which a busy machine let nothing happen says nothing.
+      // A turn of a busy machine may end without any answer; then there is no figure to add.
       for (const [metric, figure] of Object.entries(metrics)) if (Number.isFinite(figure)) this.#readings.add(metric, gateway.name, figure)
       this.#say(
         `${gateway.name}: ${Object.entries(metrics)
@@ -77,14 +77,14 @@ async function turn(
 
 type Asked = Omit<Job, 'target' | 'watch' | 'drainMs'>
 
-/** One job, whose answers were all right and whose sums agree. */
+/** Runs one job; throws unless all its answers were right and its sums agree with the ledger's. */
 export async function ask(gateway: Gateway, generator: Generator, job: Asked): Promise<Seen> {
   const seen = await run(gateway, generator, job)
   await gateway.audit(seen.total.answers)
   return seen
 }
 
-/** One job, whose answers were all right. */
+/** Runs one job; throws unless all its answers were right. */
 export async function run(gateway: Gateway, generator: Generator, job: Asked): Promise<Seen> {
   const seen = await generator.run({ ...job, target: gateway.target, watch: gateway.pids(), drainMs: DRAIN_MS })
   if (seen.failures > 0) throw new Error(`${gateway.name}: ${seen.failures} answers were wrong; the first: ${seen.failure}`)

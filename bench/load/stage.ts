@@ -12,34 +12,34 @@ import { build, type Installation, install, startTollgate, verify } from './toll
 export type Casting = Readonly<{
   /** A compiled Tollgate; it is built where none is named. */
   binary: string | undefined
-  /** Another one, to be measured beside it. */
+  /** Another compiled Tollgate, to be measured beside the first. */
   against: string | undefined
-  /** nginx and Portkey, as far as this machine has them. */
+  /** Whether nginx and Portkey are measured, as far as this machine has them. */
   withPeers: boolean
   /** `name=URL` of others that run already. */
   peers: readonly string[]
   /** Where the upstream listens; 0 for any free port. */
   upstreamPort: number
-  /** The load without any gateway. */
+  /** Whether loads also run without any gateway. */
   withNone: boolean
 }>
 
 export type Stage = Readonly<{
   folder: string
-  /** The second one is for what disturbs the first one's load. */
+  /** The second generator disturbs the load of the first. */
   generators: readonly [Generator, Generator]
   gateways: readonly Gateway[]
-  /** Another process of the same gateway, cold and with a ledger of its own; nothing for one that only has an address. */
+  /** Starts another process of the same gateway, cold and with a ledger of its own; undefined for a gateway that only has an address. */
   another: (name: string) => Promise<Gateway | undefined>
   /** Tollgate, not started, with a key and a ledger of its own. */
   installation: (name: string) => Installation
-  /** The same with a ledger on Postgres, which several processes share; the caller verifies it while Postgres runs. */
+  /** Tollgate, not started, with a ledger on Postgres that several processes share; the caller verifies the ledger while Postgres runs. */
   sharedInstallation: (url: string, processes: number) => Installation
-  /** Why a peer is missing. */
+  /** The reasons why peers are missing. */
   notes: readonly string[]
-  /** Throws what `tollgate verify` finds. */
+  /** Throws an error with what `tollgate verify` finds. */
   verify: () => void
-  /** Does `work` on it, then ends all. Where that fails the folder stays, with the ledger and what was logged, and it is said where. */
+  /** Does `work`, then ends all processes. Where `work` fails, the folder stays, with ledgers and logs, and its place is printed. */
   during: (work: () => Promise<void>) => Promise<void>
 }>
 

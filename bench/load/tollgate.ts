@@ -1,6 +1,6 @@
 /**
  * Tollgate as it is shipped: the compiled binary with a ledger on disk, and what its books must say. Every answer of a load costs the same, so that after each
- * run receipts × price = spend, to the last digit, and now and then `verify`.
+ * run receipts × price = spend, to the last digit, and `verify` runs now and then.
  */
 
 import { Database } from 'bun:sqlite'
@@ -12,11 +12,11 @@ import { freePort, start, untilAnswers } from './processes.ts'
 import { MODEL, TOKENS } from './wire.ts'
 
 const ROOT = join(import.meta.dir, '../..')
-/** Where a ledger is unless something else is said. */
+/** The path of a ledger unless the configuration names another. */
 const LEDGER = 'data/tollgate.db'
 const OTHERS =
   'SELECT outcome, basis, status, cost_picos, count(*) AS receipts FROM receipts WHERE cost_picos <> ? GROUP BY outcome, basis, status, cost_picos LIMIT 20'
-/** USD a million tokens, which is a price in millionths of a dollar a token. */
+/** USD a million tokens, which are also microdollars a token. */
 const PRICE = { input: 3, output: 15 }
 const ANSWER_MICROS = TOKENS.input * PRICE.input + TOKENS.output * PRICE.output
 
@@ -40,7 +40,7 @@ context_window = 200000
 max_output_tokens = 1000
 ${shared === undefined ? '' : '[ledger]\nurl_env = "LEDGER_URL"\n'}`
 
-/** Where the binary now stands; a second in all. */
+/** Builds the binary, which takes about a second; gives its path. */
 export function build(folder: string): string {
   const file = join(folder, 'tollgate')
   const built = Bun.spawnSync([process.execPath, 'run', 'build', '--outfile', file], { cwd: ROOT })
@@ -48,7 +48,7 @@ export function build(folder: string): string {
   return file
 }
 
-/** What one of its commands prints, as JSON. */
+/** Runs one command of Tollgate; gives the JSON that it prints. */
 function run({ binary, folder, shared }: Omit<Installation, 'key'>, ...args: readonly string[]): unknown {
   const { stdout, stderr, exitCode } = Bun.spawnSync([binary, ...args, '--json'], {
     cwd: folder,
@@ -93,12 +93,12 @@ export async function startTollgate(name: string, installation: Installation): P
     return Promise.resolve()
   }
   const target = { host: '127.0.0.1', port, path: '/v1/chat/completions', headers: { authorization: `Bearer ${key}` } }
-  // Without the folder: results are kept in the repository.
+  // The folder is left out, since results are kept in the repository.
   const what = `the compiled binary, ${basename(binary)}`
   return { name, what, target, pids: () => withChildren(pid), translates: true, isSlow: false, audit, stop }
 }
 
-/** Receipts that cost something else, by how they ended. */
+/** The receipts with another cost than the answer's, by how they ended. */
 function othersIn(folder: string): string {
   const db = new Database(join(folder, LEDGER), { readonly: true })
   const rows = db.query(OTHERS).all(ANSWER_MICROS * 1_000_000)
@@ -106,7 +106,7 @@ function othersIn(folder: string): string {
   return JSON.stringify(rows)
 }
 
-/** What the ledger says was answered and charged, in whole microdollars. */
+/** The requests in the ledger and what they cost, in whole microdollars. */
 function booksOf(installation: Installation): { requests: number; micros: number } {
   const { data } = run(installation, 'usage') as { data: readonly { requests: number; cost_usd: number }[] }
   return {

@@ -7,22 +7,22 @@ import type { Socket, TCPSocketListener } from 'bun'
 import { nowUs } from '../clock.ts'
 import { deltas, type Plan, readPlan, STREAM_BEGIN, STREAM_END, WHOLE_ANSWER } from './wire.ts'
 
-/** Longest pause between two events is one less. */
+/** The slots of the wheel, in milliseconds: the longest pause between two events is one less. */
 const SLOTS = 1_024
-/** Of a burst, before others have their turn. */
+/** How many writes of a burst come before other connections have their turn. */
 const WRITES_A_TURN = 32
 const HEAD_END = '\r\n\r\n'
 const LONGEST_PLAN = 40
 
 type Connection = {
   socket: Socket<Connection>
-  /** A head that is not complete, and after it the end of what was seen of a body in which the plan is still to come. */
+  /** The head so far; after a complete head, the last part of the body so far, in which the plan is looked for. */
   seen: string
-  /** Of the body that is being read. */
+  /** The bytes that are left of the body that is being read. */
   bytesLeft: number
   plan: Plan | undefined
   eventsLeft: number
-  /** What the socket did not take. */
+  /** The text that the socket did not take. */
   unsent: string
 }
 
@@ -41,7 +41,7 @@ function turn(): void {
   }
 }
 
-/** One write of a paced stream. One whose client reads too slowly waits for it. */
+/** Makes one write of a paced stream, unless its client reads too slowly: such a stream waits. */
 function step(connection: Connection, at: number): void {
   const { plan } = connection
   if (plan === undefined) return

@@ -1,16 +1,16 @@
 /**
- * The bytes of a load: what clients send, and what the upstream answers in the native format. What the upstream shall do is written into the prompt, so that it
- * passes through every gateway; each event carries the time of its writing behind a mark, so that it survives each translation.
+ * The bytes of a load: what clients send, and what the upstream answers in the native format. The plan of an answer stands in the prompt, so that it passes
+ * through every gateway. Each event has the time of its writing in its text, behind a mark, so that the time survives each translation.
  */
 
 import { stamp } from '../clock.ts'
 
-/** An answer in one piece has no events; `everyMs` 0 is as fast as the socket takes them. `events` is a multiple of `perWrite`. */
+/** An answer in one piece has no events. `everyMs` 0: the events come as fast as the socket takes them. `events` is a multiple of `perWrite`. */
 export type Plan = Readonly<{ events: number; perWrite: number; everyMs: number }>
 
 export const IN_ONE_PIECE: Plan = { events: 0, perWrite: 0, everyMs: 0 }
 
-/** Stands before the time in each event and nowhere else, neither in a head nor in another frame. */
+/** The mark before the time in each event. It stands nowhere else, neither in a head nor in another frame. */
 export const MARK = '~'
 
 export const MODEL = 'bench-model'
@@ -78,11 +78,11 @@ export const STREAM_END = `${chunk(
     event('message_stop', {}),
 )}0\r\n\r\n`
 
-/** Padded before the last brace, as the vendor does. */
+/** A frame before and after its time. It is padded before the last brace, as the vendor's frames are. */
 const BEFORE = `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${MARK}`
 const AFTER = ' lights went out one by"}      }\n\n'
 
-/** One write of so many events. */
+/** One write with so many events. */
 export function deltas(count: number): string {
   const one = BEFORE + stamp() + AFTER
   return chunk(count === 1 ? one : one.repeat(count))

@@ -1,4 +1,4 @@
-/** One tenant who sends what `bodies.ts` names as fast as it is answered, or does not read what comes: `bun attacker.ts PORT KEY NAME`. Runs until it is ended. */
+/** One tenant who sends the attack of `bodies.ts` as fast as it is answered, or does not read the answers: `bun attacker.ts PORT KEY NAME`. Runs until it is ended. */
 
 import { ATTACKS, type Attack } from './bodies.ts'
 
@@ -32,7 +32,7 @@ async function askAgain(one: Attack, n: number): Promise<never> {
   for (;;) await ask(one, n).catch(() => Bun.sleep(10))
 }
 
-/** Takes no byte of the answer. */
+/** Sends requests and reads no byte of the answers. */
 function standStill(): void {
   Bun.connect({
     hostname: '127.0.0.1',

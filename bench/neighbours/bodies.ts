@@ -1,4 +1,4 @@
-/** What one tenant sends against another, by name: the path, and the body as it is sent. */
+/** The requests of one tenant that may disturb another, by name: the path, and the body as it is sent. */
 
 import { gzipSync } from 'node:zlib'
 import { MODEL } from '../load/wire.ts'
@@ -8,9 +8,9 @@ export type Attack = Readonly<{
   body: Uint8Array
   headers?: Readonly<Record<string, string>>
   connections: number
-  /** The key has no money. */
+  /** Whether the key has no money. */
   isEmpty?: boolean
-  /** Its answers are not read. */
+  /** Whether the answers are not read. */
   isUnread?: boolean
 }>
 
@@ -28,7 +28,7 @@ const tools = times(10_500, (index) => ({ type: 'function', function: { name: `t
 const fields = Object.fromEntries(times(90_000, (index) => [`f${index}`, 1]))
 const [chat, messages] = ['/v1/chat/completions', '/v1/messages']
 
-/** Made when it is asked for. */
+/** The attacks by name; a body is made only when its attack is asked for. */
 export const ATTACKS: Readonly<Record<string, () => Attack>> = {
   'bodies below 1 MiB': () => ({ path: messages, body: bytesOf({ messages: [user('u')], ...fields }), connections: 8 }),
   'the same as gzip, without money': () => ({

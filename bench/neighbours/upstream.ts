@@ -1,4 +1,4 @@
-/** The upstream of `neighbours`: a short message, or one of so many megabytes where the request says `mb:N`. Prints its port. */
+/** The upstream of `neighbours` answers with a short message, or with N megabytes where the request says `mb:N`. It prints its port. */
 
 const message = (text: string): Uint8Array =>
   Buffer.from(

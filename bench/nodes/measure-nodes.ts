@@ -1,6 +1,6 @@
 /**
  * Several processes on one ledger: what Postgres does with one, two and four of them, beside SQLite with its one; the ledger alone, and whole gateways. The server
- * is that of the tests, with its data on the disk that SQLite's file is on, too. Where it cannot start there is nothing to measure, and that is said.
+ * is that of the tests, with its data on the same disk as SQLite's file. Where the server cannot start, nothing is measured, and a note says so.
  */
 
 import { mkdirSync } from 'node:fs'
@@ -36,7 +36,7 @@ const PROCESSES = [1, 2, 4] as const
 const SQLITE = 'SQLite'
 const REFERENCE = 'R'
 const FLUSHES = 200
-/** A little of what everybody sets who runs a Postgres. */
+/** A few settings that every operator of a Postgres makes. */
 const SETTINGS = ['shared_buffers=256MB', 'max_wal_size=4GB', 'autovacuum=on']
 
 const nameOf = (processes: number): string => `Postgres × ${processes}`

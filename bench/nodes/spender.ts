@@ -1,6 +1,6 @@
 /**
- * A process that holds and settles on one ledger, as a gateway does and with nothing around it: as many requests as are in flight at a time, or so many a second
- * whatever becomes of them. Takes jobs by IPC and answers each with what it saw.
+ * A process that holds and settles on one ledger, as a gateway does, but does nothing else: it keeps a number of requests in flight, or begins so many a second
+ * whether or not earlier ones have ended. Takes jobs by IPC and answers each with what it saw.
  */
 
 import type { Ledger } from '../../src/ledger/ledger.ts'
@@ -11,20 +11,20 @@ import { createKey, holdRequest, settlement } from '../../test/support/ledger.ts
 import { HOLD, UPSTREAM, USED } from '../debits.ts'
 import { quantile } from '../statistics.ts'
 
-/** `accounts` is how many there are to be, made by the process that opens the ledger first; each has one key. */
+/** `accounts` is the number of accounts, each with one key; the process with `makesAccounts` makes them. */
 export type Opening = Readonly<{ kind: 'open'; place: Place; accounts: number; makesAccounts: boolean }>
 
 export type SpendJob = Readonly<{
   kind: 'spend'
-  /** Spends go round over the first so many. */
+  /** Spends go round over the first so many accounts. */
   accounts: number
-  /** As fast as it goes with so many in flight, or so many that begin in a second. */
+  /** As fast as possible with so many requests in flight, or with so many requests that begin in a second. */
   pace: Readonly<{ inFlight: number }> | Readonly<{ perSecond: number }>
   warmMs: number
   windowMs: number
 }>
 
-/** `settles`, `seconds`, quantiles of a settle in microseconds: of the window. `all`: settles before, in and after it. */
+/** `settles`, `seconds` and the quantiles of a settle, in microseconds, are of the window. `all`: the settles before, in and after the window. */
 export type Spent = Readonly<{ settles: number; seconds: number; p50: number; p99: number; cpuUs: number; all: number }>
 
 const MADE_AT_ONCE = 100

@@ -1,4 +1,4 @@
-/** What the ledger alone does: settles a second with several processes that write it, and how long one takes at half of that. */
+/** The ledger alone: how many settles a second several processes can write, and how long a settle takes at half of that rate. */
 
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
@@ -12,18 +12,18 @@ import { turns } from '../statistics.ts'
 import { digits } from '../units.ts'
 import type { Opening, SpendJob, Spent } from './spender.ts'
 
-/** A store, and the folders of the processes that write it. `url`: absent for a file in the first folder. */
+/** A store, and the folders of the processes that write to it. `url` undefined: the store is a file in the first folder. */
 export type Cast = Readonly<{ name: string; folders: readonly string[]; url: string | undefined }>
 
 export type SpendPace = Readonly<{ rounds: number; warmMs: number; windowMs: number }>
 
 const ACCOUNTS = [1, 1_000] as const
-/** Of all processes together. */
+/** The requests in flight of all processes together. */
 const IN_FLIGHT = 512
 
 type Running = Readonly<{ cast: Cast; spenders: readonly ReturnType<typeof startFile>[]; receipts: () => Promise<number> }>
 
-/** Into `spend.<accounts>.…`: `rate`, `p99`, `half.p99`, and CPU of one settle, `cpu` of the processes and `postgres` of the server. */
+/** Adds readings under `spend.<accounts>.…`: `rate`, `p99`, `half.p99`, and the CPU of one settle in the processes (`cpu`) and in the server (`postgres`). */
 export async function measureSpends(
   casts: readonly Cast[],
   postgres: Postgres,
@@ -103,7 +103,7 @@ async function receiptsOf(cast: Cast): Promise<number> {
   }
 }
 
-/** Of all processes together: quantiles are the worst process's; CPU is that of one settle. */
+/** The figures of all processes together. Quantiles are those of the slowest process; CPU is that of one settle. */
 type Whole = Readonly<{ rate: number; p50: number; p99: number; cpuUs: number; postgresUs: number; all: number }>
 
 async function spendOnAll({ spenders }: Running, postgres: Postgres, job: SpendJob): Promise<Whole> {

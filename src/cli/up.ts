@@ -40,7 +40,7 @@ async function up(): Promise<number> {
   return 0
 }
 
-/** The demo's folder has its own ledger, and a configuration only if one was put there. The console takes a free port, and the simulator is the only upstream, so nothing costs money. */
+/** The demo's folder has its own ledger, and a configuration only if one was put there. The console takes a free port; only the simulator is called, so nothing costs money. */
 function demoConfig(folder: string): Config | ConfigProblems {
   const loaded = loadConfig({ file: undefined, folder, env: {} })
   return 'problems' in loaded ? loaded : { ...loaded, operator: { ...loaded.operator, port: 0 }, upstreams: [] }
