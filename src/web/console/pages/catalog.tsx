@@ -51,7 +51,10 @@ export const CatalogPage = () => {
 const Models = ({ models }: Readonly<{ models: readonly Model[] }>) => (
   <section class="stack" aria-label="Models">
     <h2>Models</h2>
-    <p class="lede">USD a million tokens; cache prices are multiples of the input price. “Above” is a price of prompts that are longer.</p>
+    <p class="lede">
+      USD a million tokens; cache prices are multiples of the input price.
+      {models.some(({ levels }) => levels.length > 0) && ' A line “above” has the prices of requests with longer prompts.'}
+    </p>
     <Table
       label="Models"
       columns={[
