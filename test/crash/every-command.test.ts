@@ -20,6 +20,8 @@ afterAll(() => place.remove())
 const HOUR = { starting_at: '2020-01-01T00:00:00Z', ending_at: '2020-01-01T01:00:00Z', results: [] }
 const REPORT = JSON.stringify({ data: [HOUR], has_more: false, next_page: null })
 
+const DEARER = '[[models]]\nid = "claude-sonnet-5-5"\ninput = "4"\noutput = "20"\ncontext_window = 200000\nmax_output_tokens = 64000\n'
+
 /** What a command needs is made by those before it. `code`: default 0. */
 type Case = Readonly<{ argv: readonly string[]; code?: number; out?: RegExp; err?: RegExp }>
 
@@ -37,6 +39,7 @@ test(
     const requestId = answer.headers.get('x-request-id') ?? ''
     await answer.text()
     place.write('report.json', REPORT)
+    place.write('dearer.toml', DEARER)
     const cases: readonly Case[] = [
       { argv: ['serve', '--port', '0'], code: 3, err: /in use by pid \d+/ },
       { argv: ['simulate', '--port', '99999'], code: 2 },
@@ -76,6 +79,7 @@ test(
       { argv: ['upstreams', 'probe', 'nowhere'], code: 2, err: /no upstream is named nowhere/ },
       { argv: ['audit', 'list'], out: /"ref": "code:batch_/ },
       { argv: ['reconcile', 'report.json'] },
+      { argv: ['reprice', '--models', 'dearer.toml'], out: /"claude-sonnet-5-5"/ },
       { argv: ['people', 'invite', 'ann@example.com', '--account', 'acme'], out: /http/ },
       { argv: ['people', 'list'], out: /ann@example\.com/ },
       { argv: ['people', 'reset', 'ann@example.com'], code: 2, err: /no person has the e-mail/ },
