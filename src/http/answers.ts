@@ -1,4 +1,4 @@
-/** Small GET routes: an id, a document or a refusal, one log line. Rules: contract.md "Errors"; requests.md "Request ids". */
+/** How small GET routes answer: with an id, a document or a refusal, and one log line. Rules: contract.md "Errors"; requests.md "Request ids". */
 
 import type { KeyRecord } from '../core/key.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -9,8 +9,8 @@ import { pathOf as sentPathOf } from '../relay/request-target.ts'
 import type { Client } from './client-address.ts'
 
 /**
- * Who asks a small route, as the `key` macro found it: a key that may be answered, or what it is refused, with the key where one was known. `client`: whom
- * refusals without a key are counted for.
+ * The request of a small route, as the `key` macro found it: with a key that may be answered, or with a refusal, and the key of that where one was known. A refusal
+ * without a key is logged for the `client`.
  */
 export type Asker = Readonly<{ request: Request; client: Client; exchange: Exchange }> & Admission
 export type Admission = Readonly<{ key: KeyRecord; refusal?: undefined } | { key?: KeyRecord; refusal: Refusal }>
@@ -44,7 +44,7 @@ export function refuseAsker(asker: Asker, refusal: Refusal): Promise<Response> {
 /** The path that a 404's log line shows. */
 export const pathOf = (request: Request): string => shownPath(sentPathOf(request.url))
 
-/** Nothing that is answered here may be cached: all of it is a key's own, or true only now. */
+/** No answer of these routes may be cached: each is a key's own, or true only now. */
 export const answerJson = (document: unknown, status: number, headers: Record<string, string>): Response =>
   new Response(JSON.stringify(document), {
     status,

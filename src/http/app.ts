@@ -1,4 +1,4 @@
-/** All routes as one Elysia. No environment, no listening: tests call it as it is. Rules: platform.md "Elysia", "Bun's server"; operator.md "Shutdown". */
+/** All routes as one Elysia. It reads no environment and listens on nothing: tests call it as it is. Rules: platform.md "Elysia", "Bun's server"; operator.md "Shutdown". */
 
 import { Elysia } from 'elysia'
 import type { KeyGate } from '../relay/key-limits.ts'
@@ -19,10 +19,10 @@ import { refusals } from './refusals.ts'
 import { statementKeyRoutes } from './statement-key.ts'
 import { usageRoutes } from './usage.ts'
 
-/** Strict paths: a doubled or missing `/v1` and a trailing slash are 404. `standardHostname` off: Elysia would look for the path behind the Host header. */
+/** Strict paths: a doubled or missing `/v1`, or a trailing slash, is 404. `standardHostname` is off because Elysia would look for the path behind the Host header. */
 const APP_OPTIONS = { strictPath: true, handler: { standardHostname: false } } as const
 
-/** What the routes answer with; the gateway makes each of them once. */
+/** The parts with which the routes answer; the gateway makes each of them once. */
 export type AppParts = Readonly<{ world: World; relay: Relay; keyLimits: KeyGate; clientLimits: ClientLimits }>
 
 export function buildApp({ world, relay, keyLimits, clientLimits }: AppParts) {
@@ -45,8 +45,8 @@ export function buildApp({ world, relay, keyLimits, clientLimits }: AppParts) {
 }
 
 /**
- * Accepts a path of the API only as it is written. Bun hands over `/v1/./models` and `/v1\models` as `/v1/models`, but matches its own routes, in which
- * Elysia puts those of the API, against what was sent. So a path that reaches the handler behind them was written differently, and is 404. `isListening`:
+ * Accepts a path of the API only as it is written. Bun hands over `/v1/./models` and `/v1\models` as `/v1/models`, but matches its own routes, among which Elysia puts
+ * those of the API, against the path that was sent. So an API path that reaches the handler behind those routes was written differently, and is 404. `isListening`:
  * only a listening server matches routes of its own. Rules: contract.md "Errors".
  */
 const pathAsSent = (isListening: () => boolean) =>

@@ -10,8 +10,8 @@ import type { World } from '../world.ts'
 type Address = ReturnType<typeof ipaddr.process>
 
 /**
- * The client of a request. The socket is asked only where the address may be needed, and a limit's key is computed only where a limit asks: most requests have
- * a key, and to parse an address takes as long as to find the key. `server` is null where no socket is: under `app.handle`.
+ * The client of a request. The socket is asked only where the address may be needed, and a limit's key is computed only where a limit asks: most requests have a key,
+ * and to parse an address takes as long as to find the key. `server` is null where there is no socket: under `app.handle`.
  */
 export class Client {
   readonly #world: Pick<World, 'trustedProxies'>
@@ -26,12 +26,12 @@ export class Client {
     this.#server = server
   }
 
-  /** Asks the socket in the turn in which the request came. Later it may be closed, and the address would be unknown. */
+  /** Asks the socket in the turn in which the request came. Later the socket may be closed, and the address would be unknown. */
   look(): void {
     this.#socketAddress ??= this.#server?.requestIP(this.#request)?.address ?? ''
   }
 
-  /** The limiter's name for it. */
+  /** The name under which limits count the client. */
   get ip(): string {
     this.look()
     this.#ip ??= clientAddress(this.#socketAddress ?? '', this.#request.headers.get('x-forwarded-for'), this.#world.trustedProxies())
@@ -40,9 +40,9 @@ export class Client {
 }
 
 /**
- * The socket's address, unless it is a trusted proxy's: then `x-forwarded-for` is read from the right, past every trusted proxy, to the first address that
- * is none. What stands further left is the client's own claim and is never looked at. A malformed entry ends the walk at the proxy that wrote it.
- * `trustedProxies`: addresses and CIDR ranges. An IPv6 address comes back as its /64, an IPv4-mapped one as IPv4, an unreadable socket address as 'unknown'.
+ * The socket's address, unless it is a trusted proxy's: then `x-forwarded-for` is read from the right, past every trusted proxy, to the first address that is none of
+ * theirs. Entries further left are the client's own claims and are never looked at. A malformed entry ends the walk at the proxy that wrote it. `trustedProxies`:
+ * addresses and CIDR ranges. An IPv6 address comes back as its /64, an IPv4-mapped one as IPv4, an unreadable socket address as 'unknown'.
  */
 export function clientAddress(socketAddress: string, forwardedFor: string | null, trustedProxies: readonly string[]): string {
   let trusted = read(socketAddress)
@@ -57,7 +57,7 @@ export function clientAddress(socketAddress: string, forwardedFor: string | null
   return limiterKey(trusted)
 }
 
-/** Only the usual spellings: ipaddr.js alone would also take `1` or `0x7f.1` for an address. */
+/** Takes only the usual spellings: ipaddr.js alone would also take `1` or `0x7f.1` for an address. */
 const read = (text: string): Address | undefined =>
   ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text) ? ipaddr.process(text) : undefined
 

@@ -1,6 +1,6 @@
 /**
- * Limits per client address: every request to the dashboard, before its key is looked at; and unknown keys, of which a client that keeps sending them gets
- * 429 instead of 401 while good keys behind the same address are untouched. Rules: contract.md "Limits"; keys.md "Client addresses".
+ * Limits per client address. They count every request to the dashboard, before its key is looked at, and every unknown key: a client that keeps sending those gets 429
+ * instead of 401, while good keys behind the same address are untouched. Rules: contract.md "Limits"; keys.md "Client addresses".
  */
 
 import { type BoundedMap, boundedMap } from '../core/bounded-map.ts'
@@ -15,7 +15,7 @@ type ClientLimitsOptions = Readonly<{
 }>
 
 const CLIENTS_MAX = 100_000
-/** Well-formed keys that are not ours. A mistyped key has a wrong checksum, so these are tried keys, or those of a revoked deployment. */
+/** The limit of well-formed keys that are not ours. A mistyped key has a wrong checksum, so such a key is a guess, or is from a revoked deployment. */
 const UNKNOWN_KEYS: RateRule = { perMinute: 60, burst: 120 }
 
 /** One instance for all routes, made in `gateway.ts`. */

@@ -5,19 +5,19 @@ import type { Connection } from '../relay/exchange.ts'
 import type { World } from '../world.ts'
 import { Client } from './client-address.ts'
 
-/** Bun counts in seconds and looks at a socket every four. */
+/** Bun counts in whole seconds, and looks at a socket every four seconds. */
 const RESOLUTION_SECONDS = 4
 
 /**
- * The server's idle limit, never less than was set: a proxy in front that keeps a connection for less must not find it closed. Bun counts it from the head
- * of a request, so it is lifted while we answer.
+ * The server's idle limit in seconds, never less than was set: a proxy in front that keeps connections for less must not find one closed. Bun counts the limit from the
+ * head of a request, so it is lifted while we answer.
  */
 export const idleSeconds = (idleMs: number): number => Math.ceil(idleMs / 1000) + RESOLUTION_SECONDS
 
 /** The shortest idle limit. It is the only thing that Bun lets us set on a socket, and it also runs while the client does not read. */
 const DROP_SECONDS = 1
 
-/** `server` is null where no socket is: under `app.handle`. */
+/** `server` is null where there is no socket: under `app.handle`. */
 export class ServedConnection implements Connection {
   readonly client: Client
   readonly #world: World

@@ -104,7 +104,7 @@ export function dashboardRoutes(world: World, macro: ReturnType<typeof keyMacro>
     })
 }
 
-/** Holds are not subtracted, and it is not clamped at 0. */
+/** What a key has left: holds are not subtracted, and the amount is not clamped at 0. */
 type Balance = Readonly<{ availablePicos: Picos; lastSyncedAt: number }>
 
 const balanceOf = ({ limitPicos, spentPicos, account, lastSyncedAt }: SyncedKeyBalance): Balance => ({

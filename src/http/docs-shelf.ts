@@ -1,6 +1,6 @@
 /**
- * The documents of one installation. Each is rendered when it is first asked for, and kept until a reload brings other models, limits or addresses. There are as
- * many as pages, so requests cannot fill memory. Loaded with the first of them: a start needs none. Rules: requests.md "Documents".
+ * The documents of one installation. Each is rendered when it is first asked for, and kept until a reload brings other models, limits or addresses. There are as many
+ * documents as pages, so requests cannot fill memory. This file is loaded with the first document: a start needs none. Rules: requests.md "Documents".
  */
 
 import type { AnyElysia } from 'elysia'
@@ -23,7 +23,7 @@ export class Shelf {
   #missing: StaticContent | undefined
   readonly #made = new Map<string, StaticContent>()
 
-  /** `app`: whose routes are described. */
+  /** `app`: the app whose routes are described. */
   constructor(world: World, app: AnyElysia) {
     this.#world = world
     this.#app = app

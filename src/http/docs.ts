@@ -1,6 +1,6 @@
 /**
- * `/docs`, `/docs/{page}`, the same as Markdown, `/llms.txt`, and the API as `/openapi.json` and `/docs/api`. A page needs no key and costs nothing, so
- * it has no log line. Rules: requests.md "Documents".
+ * `/docs`, `/docs/{page}` as HTML and as Markdown, `/llms.txt`, and the API as `/openapi.json` and `/docs/api`. A page needs no key and costs nothing, so it has no log
+ * line. Rules: requests.md "Documents".
  */
 
 import { type AnyElysia, Elysia } from 'elysia'
@@ -41,7 +41,7 @@ export function docsRoutes(world: World, described: () => AnyElysia) {
     .get('/docs/icon.svg', async ({ request }) => answer(request, (await look()).ICON))
 }
 
-/** Addresses that people try. */
+/** Addresses that people try, with the pages that they mean. */
 const PLAIN_PATHS: ReadonlyMap<string, string> = new Map([
   ['/docs/quick-start', '/docs'],
   ['/docs/index.md', '/docs/quick-start.md'],

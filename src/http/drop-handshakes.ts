@@ -12,12 +12,12 @@ const { i32, u32, ptr: pointer } = FFIType
 const SOL_SOCKET = 1
 const SO_ATTACH_FILTER = 26
 
-/** Where TCP's flags stand, counted from its header, where the kernel begins to read. */
+/** Where TCP's flags are, counted from the TCP header, at which the filter begins to read. */
 const FLAGS_AT = 13
 const SYN = 0x02
 const ACK = 0x10
 
-/** Each is code, jump if true, jump if false, operand (`struct sock_filter`). */
+/** Each instruction is code, jump if true, jump if false, operand (`struct sock_filter`). */
 const PROGRAM = [
   [0x30, 0, 0, FLAGS_AT],
   [0x54, 0, 0, SYN | ACK],
@@ -27,7 +27,7 @@ const PROGRAM = [
 ] as const
 const INSTRUCTION_BYTES = 8
 
-/** False where the kernel does not do it for one of them. */
+/** False where the kernel does not attach the filter to one of the sockets. */
 export function dropHandshakes(sockets: readonly number[]): boolean {
   const calls = libc({ setsockopt: { args: [i32, i32, i32, pointer, u32], returns: i32 } })
   if (calls === undefined || sockets.length === 0) return false
@@ -39,7 +39,7 @@ export function dropHandshakes(sockets: readonly number[]): boolean {
     program.setUint8(at + 3, ifFalse)
     program.setUint32(at + 4, operand, true)
   }
-  // `struct sock_fprog`: how many, and where they stand.
+  // `struct sock_fprog`: the number of instructions, and their address.
   const filter = new BigUint64Array([BigInt(PROGRAM.length), BigInt(ptr(program))])
   return sockets
     .map((socket) => calls.setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, ptr(filter), filter.byteLength) === 0)

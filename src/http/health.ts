@@ -1,6 +1,6 @@
 /**
- * Whether the process lives, whether it takes requests, and its metrics: the first two on both listeners, the metrics on the operator's only. Probes come
- * every second and are not logged. Rules: operator.md "Health".
+ * Tells whether the process lives, whether it takes requests, and its metrics: the first two on both listeners, the metrics on the operator's only. Probes come every
+ * second and are not logged. Rules: operator.md "Health".
  */
 
 import { Elysia, type Static, t } from 'elysia'
@@ -31,7 +31,7 @@ const NOT_READY = t.Object(
 type NotReady = Static<typeof NOT_READY>['status']
 
 /**
- * `/livez`: 200 while the process answers. `/readyz`: 503 while it drains, cannot write, is not heard of by the nodes it shares its ledger with, or knows that the
+ * `/livez`: 200 while the process answers. `/readyz`: 503 while the process drains, cannot write, is not heard of by the nodes that share its ledger, or knows that the
  * ledger is damaged, so that a load balancer looks elsewhere.
  */
 export const publicHealth = (world: World) =>
@@ -74,7 +74,7 @@ function readiness(world: World): 'ok' | NotReady {
   return world.ledger.isWritable() ? 'ok' : 'ledger is not writable'
 }
 
-/** No node is unready for it: a change that is rolled out makes all of them differ. */
+/** What differs between the nodes. A difference makes no node unready: while a change is rolled out, all of them differ. */
 function differing(world: World): Readonly<{ differs?: string[] }> {
   const differences = world.nodeDifferences()
   return differences.length === 0 ? {} : { differs: differences.map(({ what }) => what) }

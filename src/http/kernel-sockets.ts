@@ -9,7 +9,7 @@ type KernelSocket = Readonly<{ state: string; inode: string }>
 const LISTEN = '0A'
 const TIME_WAIT = '06'
 
-/** Whether the kernel tells anything. */
+/** Whether the kernel lists sockets. */
 export const seesSockets = (): boolean => existsSync('/proc/self/net/tcp')
 
 /** Descriptors of this process that listen on a port. */
@@ -24,13 +24,13 @@ export async function othersOn(port: number): Promise<number> {
   return sockets.filter(({ state, inode }) => state === LISTEN && !own.has(inode)).length
 }
 
-/** Connections of clients to a port, those too that are closed but still have bytes to send; undefined where the kernel does not tell. */
+/** Connections of clients to a port, also those that are closed and still have bytes to send; undefined where the kernel does not tell. */
 export async function connectionsOn(port: number): Promise<number | undefined> {
   const sockets = await socketsOn(port)
   return sockets.length === 0 ? undefined : sockets.filter(isConnection).length
 }
 
-/** Connections of clients to a shared port, only those that this process has open; undefined where the kernel does not tell. */
+/** Connections of clients to a shared port that this process has open; undefined where the kernel does not tell. */
 export async function ownConnectionsOn(port: number): Promise<number | undefined> {
   if (!seesSockets()) return undefined
   const [sockets, own] = await Promise.all([socketsOn(port), ownSockets()])

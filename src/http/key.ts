@@ -1,6 +1,6 @@
 /**
- * The key of a request: the credential in its headers, and the key's record. All of it happens before a body is read and before a query is judged. Rules:
- * contract.md "Authentication"; keys.md "Credentials", "Order of checks".
+ * The key of a request: the credential in its headers, and the key's record. The key is found before a body is read and before a query is judged. Rules: contract.md
+ * "Authentication"; keys.md "Credentials", "Order of checks".
  */
 
 import type { Server } from 'bun'
@@ -18,7 +18,7 @@ import type { ClientLimits } from './client-limit.ts'
 const SECRET = t.String({ description: 'The raw key, `sk-…`' })
 const BEARER = t.String({ description: '`Bearer sk-…`' })
 
-/** For documents and typed clients: which headers are looked at, and what they mean, is decided below, in the contract's words. */
+/** The headers for a key, described for documents and typed clients. Which of them counts is decided below, in the contract's words. */
 export const KEY_HEADERS = {
   either: t.NoValidate(t.Object({ authorization: t.Optional(BEARER), 'x-api-key': t.Optional(SECRET) })),
   bearer: t.NoValidate(t.Object({ authorization: BEARER })),
@@ -63,12 +63,12 @@ function knownKey(world: World, clientLimits: ClientLimits, headers: Headers, ca
 const andThen = <T, R>(value: T | Promise<T>, next: (value: T) => R): R | Promise<R> =>
   value instanceof Promise ? value.then(next) : next(value)
 
-/** How a small GET treats its key. `balance` is the dashboard's, and answers a disabled key, too. */
+/** How a small GET treats its key. `balance` is a route of the dashboard that answers a disabled key, too. */
 type Door = 'models' | 'dashboard' | 'balance'
 
 /**
- * `key: door` on a GET route: its handler gets the `asker`, with the key or with what is refused. Elysia judges a query before it resolves anything, so a wrong
- * query is answered here, too: after the limits and the key, as keys.md "Order of checks" has it.
+ * `key: door` on a GET route: its handler gets the `asker`, with the key or with the refusal. Elysia judges a query before it resolves anything, so a wrong query is
+ * answered here, too: after the limits and the key, as keys.md "Order of checks" has it.
  */
 export function keyMacro(world: World, keyLimits: KeyGate, clientLimits: ClientLimits) {
   const admit = async (door: Door, headers: Headers, client: Client): Promise<Admission> => {
@@ -83,7 +83,7 @@ export function keyMacro(world: World, keyLimits: KeyGate, clientLimits: ClientL
     door === 'balance'
       ? identifyEvenDisabled(world, clientLimits, headers, client)
       : identify(world, clientLimits, headers, door === 'models' ? 'either' : 'bearer', client)
-  /** Elysia gives HEAD to GET routes; the contract has no HEAD, so it is a 404. */
+  /** Elysia answers HEAD on GET routes; the contract has no HEAD, so that is a 404 here. */
   const ask = async (door: Door, route: string, request: Request, server: Server<unknown> | null): Promise<Asker> => {
     const client = new Client(world, request, server)
     client.look()
@@ -106,7 +106,7 @@ export function keyMacro(world: World, keyLimits: KeyGate, clientLimits: ClientL
 /** The route for the log, as the contract writes it: `/v1/models/{id}`. */
 const patternOf = (route: string): string => route.replace(/:(\w+)(?:\/\*)?$/, '{$1}')
 
-/** Elysia's finding, without what it says of the value: a message of ours quotes nothing that a client sent. */
+/** Elysia's finding, without its words about the value: a message of ours quotes nothing that a client sent. */
 function invalidQuery({ valueError }: Readonly<Pick<ValidationError, 'valueError'>>): Refusal {
   const path = valueError?.path.slice(1).replaceAll('/', '.')
   const expected = valueError?.schema.description

@@ -1,4 +1,4 @@
-/** Calls of the C library that Bun does not offer. Linux only: elsewhere there is no such library, and undefined. https://bun.sh/docs/runtime/ffi */
+/** Calls of the C library that Bun does not offer. Linux only: elsewhere there is no such library, and the result is undefined. https://bun.sh/docs/runtime/ffi */
 
 import { dlopen, type FFIFunction } from 'bun:ffi'
 
@@ -10,7 +10,7 @@ export function libc<const Calls extends Record<string, FFIFunction>>(calls: Cal
     try {
       return dlopen(name, calls).symbols
     } catch {
-      // Another C library has another name.
+      // The C library of another system has another name.
     }
   }
   return undefined

@@ -79,8 +79,8 @@ const MODEL_LIST = t.Object(
 )
 
 /**
- * The vendor's cursors. A `limit` is judged and not needed: everything is one page. A pattern, since Elysia's own integers lose the field's name when they
- * fail.
+ * The vendor's cursors. A `limit` is checked and has no effect, since everything is one page. It is a pattern, since Elysia's own integers lose the field's name when
+ * they fail.
  */
 const CURSORS = t.Object({
   after_id: t.Optional(t.String({ description: 'Only what stands after this model' })),
@@ -122,7 +122,7 @@ export function modelRoutes(world: World, macro: ReturnType<typeof keyMacro>) {
     .get('/v1/models/:id/*', ({ asker }) => one(asker), { key: 'models', headers: KEY_HEADERS.either, detail: { hide: true } })
 }
 
-/** An id may have any letter, `/` and `%` too, so it is read from the path itself. A broken escape is no model's id. */
+/** Reads the id from the path itself, since an id may have any letter, `/` and `%` too. A broken escape is no model's id. */
 function idOf(request: Request): string {
   try {
     return decodeURIComponent(pathOf(request.url).slice(`${LIST}/`.length))
@@ -174,7 +174,7 @@ const modelShape = (model: Model): Static<typeof MODEL> => ({
   },
 })
 
-/** A model with native upstreams is served by those where the others lack something. */
+/** A model with native upstreams takes all inputs: its native upstreams serve what its others reject. */
 function inputsOf({ isNative, rejects }: Model): string[] {
   const has = (rejection: Rejection): boolean => isNative || !rejects.has(rejection)
   return ['text', ...(has('images') ? ['image'] : []), ...(has('documents') ? ['file'] : [])]

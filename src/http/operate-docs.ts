@@ -1,4 +1,7 @@
-/** `/docs/operate` on the operator's listener: how a gateway is run. Nothing in it is secret or of this installation but the guide's address. Rules: requests.md "Documents". */
+/**
+ * `/docs/operate` on the operator's listener: how a gateway is run. Nothing in it is secret, and only the guide's address is of this installation. Rules: requests.md
+ * "Documents".
+ */
 
 import { Elysia } from 'elysia'
 import { pathOf } from '../relay/request-target.ts'

@@ -1,4 +1,4 @@
-/** The pages of the operator's listener, each rendered when it is first asked for. Loaded with the first of them. Rules: requests.md "Documents". */
+/** The pages of the operator's listener, each rendered when it is first asked for. This file is loaded with the first page. Rules: requests.md "Documents". */
 
 import { OPERATE, operatePagesOf } from '../docs/operate.ts'
 import { type Frame, missingHtml, pageHtml } from '../docs/page.ts'
@@ -8,7 +8,7 @@ import { makeStatic, type StaticContent } from './static-answer.ts'
 export class OperateShelf {
   readonly #guideUrl: () => string
   #frame: Frame = { book: OPERATE, pages: [], stylesheet: STYLESHEET_ADDRESS }
-  /** The address that the pages link to. */
+  /** The guide's address that the rendered pages link to. */
   #linked: string | undefined
   readonly #made = new Map<string, StaticContent>()
 

@@ -1,5 +1,5 @@
 /**
- * Answers where no route does: an unknown path or method is the contract's 404, a bug is our 500 and ends one request only. The hook names neither the body
+ * Answers requests that no route answers: an unknown path or method is the contract's 404; a bug is our 500, and ends one request only. The hook names neither the body
  * nor the whole context, either of which would make Elysia read the body. Rules: contract.md "Errors"; platform.md "Elysia".
  */
 

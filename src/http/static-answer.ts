@@ -3,10 +3,10 @@
  * https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3; https://www.w3.org/TR/CSP3/. Nothing is loaded from another host, no inline style or script is obeyed.
  */
 
-/** `revalidate`: kept, and asked about each time, so that a reload shows at once. `immutable`: its address changes with its content. */
+/** `revalidate`: browsers keep it and ask about it each time, so that a reload shows at once. `immutable`: its address changes with its content. */
 type Caching = 'revalidate' | 'immutable'
 
-/** `policy`: another Content-Security-Policy than that of a page that is only read. */
+/** `policy`: a Content-Security-Policy other than that of a page that is only read. */
 export type Content = Readonly<{ text: string; type: string; caching: Caching; policy?: string }>
 
 export type StaticContent = Readonly<{
@@ -40,10 +40,10 @@ export function makeStatic({ text, type, caching, policy = POLICY }: Content): S
   }
 }
 
-/** Short, and another for every other text. */
+/** A short text that differs for every other `text`. */
 export const digestOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('base64url').slice(0, 22)
 
-/** 304 where the client has it already. HEAD needs no care: the server leaves the body out. */
+/** Answers 304 where the client has the content already. HEAD needs no care: the server leaves the body out. */
 export function answerStatic(request: Request, content: StaticContent, ids: Readonly<Record<string, string>>, status = 200): Response {
   const headers = { ...content.headers, ...ids, etag: content.tag }
   if (status === 200 && hasIt(request.headers.get('if-none-match'), content.tag)) return new Response(null, { status: 304, headers })
@@ -59,6 +59,6 @@ const hasIt = (ifNoneMatch: string | null, tag: string): boolean =>
 
 const weak = (tag: string): string => tag.replace(/^W\//, '')
 
-/** `gzip` or `*`, unless its weight is 0. */
+/** Whether the header names `gzip` or `*` with a weight other than 0. */
 const takesGzip = (acceptEncoding: string): boolean =>
   acceptEncoding.split(',').some((one) => /^\s*(?:gzip|x-gzip|\*)\s*(?:;\s*q=(?!0(?:\.0*)?\s*$)[\d.]+\s*)?$/i.test(one))

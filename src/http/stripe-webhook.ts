@@ -1,6 +1,6 @@
 /**
- * `POST /webhooks/stripe`: what Stripe tells of payments. Only where Stripe is configured; else the path does not exist. The sender is known by the signature
- * alone. Nothing of a body is logged. Rules: pages.md "Stripe". Source: https://docs.stripe.com/webhooks.
+ * `POST /webhooks/stripe`: what Stripe tells of payments. The route exists only where Stripe is configured. The sender is known by the signature alone. Nothing of a
+ * body is logged. Rules: pages.md "Stripe". Source: https://docs.stripe.com/webhooks.
  */
 
 import { Elysia } from 'elysia'
@@ -13,7 +13,7 @@ import { Client } from './client-address.ts'
 
 const BODY_BYTES_MAX = 256 * 1024
 
-/** Stripe repeats what is not answered 2xx, for days: only what may yet be done is answered so. */
+/** Stripe repeats an event for days until the answer is 2xx, so any other status is for events that may yet be booked. */
 const STATUS: Readonly<Record<PaymentResult, number>> = {
   booked: 200,
   already: 200,

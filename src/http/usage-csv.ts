@@ -1,6 +1,6 @@
 /**
- * Requests of a key or an account as CSV, one page of the ledger at a time and no faster than the client takes them. Each page is a read of its own, so a
- * slow download keeps no transaction open. Rules: requests.md "Usage"; ledger.md "Reads".
+ * Requests of a key or an account as CSV, one page of the ledger at a time and no faster than the client takes the pages. Each page is a read of its own, so a slow
+ * download keeps no transaction open. Rules: requests.md "Usage"; ledger.md "Reads".
  */
 
 import { type Cell, csvLine } from '../core/csv.ts'
@@ -39,14 +39,14 @@ const COLUMNS: readonly Readonly<{ name: string; of: (request: Document) => Cell
 /** Columns that only some files have, after the others. */
 export type MoreColumn = Readonly<{ name: string; of: (receipt: AccountReceipt) => Cell }>
 
-/** How long a download waits for its turn before it breaks off. */
+/** A download tries so often, at this distance, to get its turn before it breaks off. */
 const PAUSE_MS = 100
 const PAUSES_MAX = 100
 
 type Page = Readonly<{ rows: readonly AccountReceipt[]; next: string | null }>
 type Next = (after: string) => Promise<Page | Unread>
 
-/** `first` and what follows it. A page that cannot be read breaks the stream, so that a part is not taken for the whole. */
+/** Streams `first` and the pages after it. A page that cannot be read breaks the stream, so that a part is not taken for the whole. */
 export function csvStream(first: Page, next: Next, more: readonly MoreColumn[] = []): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let text = csvLine([...COLUMNS, ...more].map(({ name }) => name)) + linesOf(first, more)
@@ -54,7 +54,7 @@ export function csvStream(first: Page, next: Next, more: readonly MoreColumn[] =
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        // A pull that brought nothing would be the last one.
+        // A pull that enqueued nothing would be the last one.
         while (text === '' && after !== null) {
           const page = await patient(next, after)
           if (typeof page === 'string') return controller.error(new Error(`the ledger answered ${page}`))

@@ -1,6 +1,6 @@
 /**
- * A request, a day and a sum as their customer reads them: numbers with 6 decimals for people, and beside each the text with every digit.
- * Rules: requests.md "Usage"; money.md "Unit", "Charges".
+ * A request, a day and a sum as their customer reads them: numbers with 6 decimals for people to read, and beside each the text with every digit. Rules: requests.md
+ * "Usage"; money.md "Unit", "Charges".
  */
 
 import { type TUnsafe, Type } from '@sinclair/typebox'
@@ -149,7 +149,7 @@ export function requestDetail(receipt: AccountReceipt): Static<typeof REQUEST_DE
   const document = requestDocument(receipt)
   return {
     ...document,
-    // A kind without tokens has no line.
+    // A kind of tokens whose count is 0 has no line.
     lines: pricedLines(receipt.usage, receipt.rates)
       .filter(({ count }) => count > 0)
       .map(lineDocument),

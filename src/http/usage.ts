@@ -1,6 +1,6 @@
 /**
- * What a key used: its requests one by one, as JSON or CSV, one of them with the whole computation, and its days. Read beside the ledger, never in the way of a
- * request. Rules: requests.md "Usage"; keys.md "Order of checks"; ledger.md "Reads".
+ * What a key used: its requests one by one, as JSON or CSV, one request with the whole computation, and its days. Usage is read beside the ledger, never in the way of
+ * a request. Rules: requests.md "Usage"; keys.md "Order of checks"; ledger.md "Reads".
  */
 
 import { Elysia, type Static } from 'elysia'
@@ -17,10 +17,10 @@ import { csvStream } from './usage-csv.ts'
 import { DAILY, dailyDocument, REQUEST_DETAIL, REQUEST_LIST, requestDetail, requestDocument } from './usage-documents.ts'
 import { cursorOf, DAILY_QUERY, dateOf, dayPlaceOf, limitOf, placeOf, REQUESTS_QUERY, timeOf } from './usage-query.ts'
 
-/** Rows a read of a download: it takes some milliseconds, then others have their turn. */
+/** Rows in one read of a download: a read takes some milliseconds, then others have their turn. */
 const CSV_PAGE = 200
 const DAYS = 30
-/** A month of some thirty models. */
+/** A page holds a month of some thirty models. */
 const DAILY_PAGE = 1_000
 const DAYS_MAX = 366
 

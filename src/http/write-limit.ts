@@ -1,7 +1,7 @@
 /**
- * Lets the kernel bound clients that do not read: it buffers little for them, and resets them. Bun offers no socket options, but an accepted socket inherits
- * those of the listening one. Rules: requests.md "Backpressure"; https://man7.org/linux/man-pages/man7/tcp.7.html. Linux only; elsewhere such a client is
- * closed, and what waits for it stays in the kernel until the kernel gives up.
+ * Lets the kernel bound clients that do not read: it buffers little for them, and resets them. Bun offers no socket options, but an accepted socket inherits those of
+ * the listening one. Rules: requests.md "Backpressure"; https://man7.org/linux/man-pages/man7/tcp.7.html. Linux only; elsewhere such a client's connection is closed,
+ * and its unsent bytes stay in the kernel until the kernel gives up.
  */
 
 import { FFIType, ptr } from 'bun:ffi'
@@ -13,9 +13,9 @@ const IPPROTO_TCP = 6
 const TCP_USER_TIMEOUT = 18
 const TCP_NOTSENT_LOWAT = 25
 
-/** Unsent bytes that the kernel takes for one client; its own bound would be 4 MiB. Above what is under way, so a fast reader is as fast. */
+/** Unsent bytes that the kernel takes for one client; its own bound would be 4 MiB. Bytes that are under way do not count, so a fast reader is as fast. */
 const UNSENT_BYTES_MAX = 256 * 1024
-/** The stream's own limit passes first, so that what was delivered is charged before the connection breaks. */
+/** The stream's own limit passes this much earlier, so that what was delivered is charged before the connection breaks. */
 const AFTER_OURS_MS = 1_000
 
 /** Sets the limit for connections that `port` of this process accepts from now on. False where the kernel offers no such limit. */

@@ -1,6 +1,6 @@
 /**
- * The command's side of the operator's sockets: asks every process that serves from this folder, or the one that writes a file. Rules: ledger.md "One
- * writer"; operator.md "Socket", "Processes".
+ * The commands' side of the operator's sockets: asks every process that serves from this folder, or the one that writes a file. Rules: ledger.md "One writer";
+ * operator.md "Socket", "Processes".
  */
 
 import type { Hold } from '../ledger/ledger.ts'
@@ -20,16 +20,16 @@ import {
 import { type SocketFile, type SocketPlace, socketsOf } from './socket-files.ts'
 import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
 
-/** Milliseconds that an answer may take: `ledger`, of what waits for the ledger; `memory`, of what a process knows by itself. */
+/** Milliseconds that an answer may take: `ledger` where the process has to wait for the ledger, `memory` where the process knows the answer itself. */
 export type Waits = Readonly<{ ledger: number; memory: number }>
 const WAITS: Waits = { ledger: 10_000, memory: 3_000 }
 /** A socket with a listener answers at once. */
 const ALIVE_TIMEOUT_MS = 300
 
-/** A process that listens and what it said; `silent`: nothing, nothing of ours, or not in time. */
+/** A process that listens, and what it said; `silent`: it said nothing, said something unknown, or was late. */
 export type GatewayReply<T extends object> = Readonly<{ socket: SocketFile; said: T | 'silent' }>
 
-/** Of the process that has the file open: its relays write nothing themselves. */
+/** The socket of the process that has the file open: its relays write nothing themselves. */
 const writerOf = (path: string): readonly SocketFile[] => socketsOf({ kind: 'sqlite', path }).filter(({ pid }) => pid === null)
 
 /** True when a gateway answers at the socket of a ledger in a file. */
@@ -39,8 +39,8 @@ export async function isGatewayRunning(ledgerPath: string): Promise<boolean> {
 }
 
 /**
- * On a ledger in a file. `absent`: no gateway listens. `unavailable`: one does, but its answer did not come or was none of ours. The actor of `act` counts only where the
- * gateway cannot ask the kernel who is calling.
+ * Gives an operation to the gateway of a ledger in a file. `absent`: no gateway listens. `unavailable`: one does, but its answer did not come or was unknown. The actor
+ * of `act` counts only where the gateway cannot ask the kernel who is calling.
  */
 export async function operateThroughSocket(ledgerPath: string, operation: Operation, act: Act): Promise<OperationResult | 'absent'> {
   const [answer] = await askEach(writerOf(ledgerPath), `operate ${writeMessage({ operation, act })}`, readResult)
@@ -48,23 +48,23 @@ export async function operateThroughSocket(ledgerPath: string, operation: Operat
   return answer.said === 'silent' ? { result: 'unavailable' } : answer.said
 }
 
-/** `silent`: those of `count` that said nothing. */
+/** `silent`: those of the `count` gateways that said nothing. */
 export type HeldThere = Readonly<{ holds: readonly Hold[]; count: number; silent: readonly SocketFile[] }>
 
-/** A page of what the gateways there hold, oldest first. */
+/** A page of what the gateways of that place hold, oldest first. */
 export async function holdsThroughSockets(place: SocketPlace, query: HoldsQuery): Promise<HeldThere> {
   const answers = await askEach(socketsOf(place), `holds ${writeMessage(query)}`, readHolds, WAITS.memory)
   const holds = answers.flatMap(({ said }) => (said === 'silent' ? [] : said))
   return { holds: holdsPage(holds, query), count: answers.length, silent: silentOf(answers) }
 }
 
-/** How the upstreams of each gateway there do. */
+/** The state of the upstreams in each gateway. */
 export const upstreamsThroughSockets = (
   sockets: readonly SocketFile[],
   { memory }: Pick<Waits, 'memory'> = WAITS,
 ): Promise<readonly GatewayReply<NodeUpstreams>[]> => askEach(sockets, 'upstreams now', readUpstreams, memory)
 
-/** The actor of an order that is not noted yet counts only where the gateway cannot ask the kernel who is calling. */
+/** Gives an order to each gateway. The actor of an order that is not noted yet counts only where the gateway cannot ask the kernel who is calling. */
 export const orderThroughSockets = (
   sockets: readonly SocketFile[],
   order: UpstreamOrder,
@@ -86,7 +86,7 @@ async function askEach<T extends object>(
     const answered = await askLine(socket.path, line, timeoutMs)
     if (answered === 'absent') return []
     if (answered !== 'silent') return [{ socket, said: read(answered.text) ?? 'silent' }]
-    // One that ended over the question is no more silent than one that had ended before.
+    // A process that ended while it was asked is left out, like one that had ended before.
     return (await askLine(socket.path, ALIVE, ALIVE_TIMEOUT_MS)) === 'absent' ? [] : [{ socket, said: 'silent' }]
   })
   return (await Promise.all(asked)).flat()

@@ -1,6 +1,6 @@
 /**
- * A page of holds, in the order of their request ids, which is the order in which they began: of one gateway, or merged from several pages with the same
- * cursor. Rules: operator.md "Socket".
+ * A page of holds, in the order of their request ids, which is the order in which the requests began: holds of one gateway, or merged from pages of several gateways
+ * with the same cursor. Rules: operator.md "Socket".
  */
 
 import type { Hold } from '../ledger/ledger.ts'
@@ -8,7 +8,7 @@ import type { HoldsQuery } from './message-json.ts'
 
 const HOLDS_PAGE_MAX = 10_000
 
-/** Where two holds have one id, the later one is shown. */
+/** Where two holds have the same id, the later one is shown. */
 export function holdsPage(holds: readonly Hold[], { keyId, accountId, after, limit }: HoldsQuery): readonly Hold[] {
   return [...new Map(holds.map((hold) => [hold.requestId, hold])).values()]
     .filter(

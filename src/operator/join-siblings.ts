@@ -1,5 +1,5 @@
 /**
- * A process that begins beside others of its folder takes over which upstreams are out, before its first call: an upstream does not come back because one of
+ * A process that begins beside others of its folder learns from them which upstreams are out, before its first call: an upstream does not come back because one of
  * several processes died. Rules: pool.md "Taking one out"; operator.md "Processes".
  */
 
@@ -17,8 +17,8 @@ type JoinOptions = Omit<ListenOptions, 'mayOrder'> &
   Readonly<{ upstreams: Upstreams; log: Pick<Log, 'notice'>; pid?: number; waits?: Pick<Waits, 'memory'> }>
 
 /**
- * Listens first and asks then, so that an order reaches it by itself or by one that had it before; what comes meanwhile waits, so that the later word counts. Sockets that
- * dead processes left are taken away.
+ * Listens first and asks the siblings then, so that an order reaches this process itself, or a sibling before it is asked. An order that comes meanwhile waits, so that
+ * the later word counts. Sockets that dead processes left are removed.
  */
 export async function joinSiblings(place: SocketPlace, ledger: OperatedLedger, options: JoinOptions): Promise<{ close(): void }> {
   const { upstreams, log, pid = process.pid, waits = WAITS, ...rest } = options

@@ -1,8 +1,8 @@
-/** Lines over a unix socket: a connection asks one line and is answered one. Both sides are bounded, in bytes and in time. Rules: operator.md "Socket". */
+/** Lines over a unix socket: each connection sends one line and gets one line back. Both sides are bounded, in bytes and in time. Rules: operator.md "Socket". */
 
 import type { Socket } from 'bun'
 
-/** Of what is asked, the longest of which is a batch of codes; an answer may be longer. */
+/** The most bytes of a question, the longest of which is a batch of codes; an answer may be longer. */
 const ASKED_BYTES_MAX = 262_144
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024
 const IDLE_SECONDS = 15
@@ -70,10 +70,10 @@ export async function askLine(path: string, line: string, timeoutMs: number): Pr
   }
 }
 
-/** Bun's types leave it out. */
+/** Bun's types leave the descriptor out. */
 const descriptorOf = (socket: Socket<Exchange>): number => (socket as Socket<Exchange> & { fd: number }).fd
 
-/** The first line, once its end has come. */
+/** The first line, once it is complete; undefined: it is not yet. */
 function lineOf(exchange: Exchange, chunk: Uint8Array, bytesMax: number): Readonly<{ text: string }> | 'too long' | undefined {
   const { received } = exchange
   received.push(Uint8Array.from(chunk))

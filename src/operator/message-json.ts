@@ -1,6 +1,6 @@
 /**
- * What goes through the operator's socket, as JSON and back, without loss: amounts as decimal text, hashes as hex. What comes in is checked whole.
- * Shapes: ledger/operation.ts, ledger/ledger.ts.
+ * The messages of the operator's socket, as JSON and back, without loss: amounts are decimal text, hashes are hex. An incoming message is checked whole. Shapes:
+ * ledger/operation.ts, ledger/ledger.ts.
  */
 
 import { type Static, Type } from '@sinclair/typebox'
@@ -138,16 +138,16 @@ const REPORTS = Type.Array(
 
 const UPSTREAMS = shape({ node: orNull(Type.String()), reports: REPORTS })
 
-/** Whether a process listens, and its answer. */
+/** The question whether a process listens, and its answer. */
 export const ALIVE = 'alive'
 
-/** An operation with who gives it. */
+/** An operation, with the act that says who gives it and why. */
 export type Order = Readonly<{ operation: Operation; act: Act }>
 
-/** Of one key or account, those after a request id; null: any. Each answer has `limit` at most. */
+/** Asks for the holds of one key or account, after a request id; null: any. Each answer has at most `limit` holds. */
 export type HoldsQuery = Readonly<{ keyId: string | null; accountId: string | null; after: string | null; limit: number }>
 
-/** `node`: what the process is called among those that write; null: it is the only one. */
+/** `node`: the name of the process among those that write; null: it is the only one. */
 export type NodeUpstreams = Readonly<{ node: string | null; reports: readonly UpstreamReport[] }>
 
 type Message = Order | OperationResult | HoldsQuery | readonly Hold[] | UpstreamOrder | UpstreamResult | NodeUpstreams

@@ -1,6 +1,7 @@
 /**
- * A running gateway's side of its operator's socket, for its owner only. One operation in, its result out; or what is held now, or how the upstreams do. On a file it is
- * made by the process that holds the ledger's lock. Rules: ledger.md "One writer"; operator.md "Socket", "Audit".
+ * A running gateway's side of its operator's socket, which only its owner may use. It takes one operation and gives its result, or tells the present holds, or the
+ * state of the upstreams. On a ledger in a file the socket is made by the process that holds the ledger's lock. Rules: ledger.md "One writer"; operator.md "Socket",
+ * "Audit".
  */
 
 import { existsSync, renameSync } from 'node:fs'
@@ -23,16 +24,16 @@ export type ListenOptions = Readonly<{
   upstreams?: Upstreams | undefined
   /** The name of this process among those that write; default: it is the only one. */
   node?: string | undefined
-  /** An order about an upstream waits for it. */
+  /** An order about an upstream waits until this resolves. */
   mayOrder?: Promise<void>
-  /** Told what an operation threw. */
+  /** Called with what an operation threw. */
   onBug?: (bug: unknown) => void
 }>
 
-/** Makes the socket's file again within a second when it was removed, such as by a clean-up of the folder. */
+/** A socket's file that was removed, such as by a clean-up of the folder, is made again within this time. */
 const LOOK_EVERY_MS = 500
 
-/** Whatever socket has the name `path` belongs to a dead process: on a file call it with the ledger's lock held. */
+/** A socket that already has the name `path` must be of a dead process: on a ledger in a file, hold the ledger's lock at the call. */
 export function listenOnOperatorSocket(path: string, ledger: OperatedLedger, options: ListenOptions = {}): { close(): void } {
   removeSocket(path)
   let socket = listenAt(path, ledger, options)
@@ -40,25 +41,26 @@ export function listenOnOperatorSocket(path: string, ledger: OperatedLedger, opt
     if (existsSync(path)) return
     try {
       const again = listenAt(path, ledger, options)
-      // The old one still answers the commands that it is answering.
+      // The old socket still answers the commands that it has taken.
       socket.server.stop()
       socket = again
     } catch {
-      // The folder is gone, or closed to us: it is tried again.
+      // The folder is gone, or closed to us: the next look tries again.
     }
   }, LOOK_EVERY_MS)
   return {
     close() {
       clearInterval(looking)
       socket.server.stop(true)
-      // By now it may be the socket of another gateway, on a ledger that was put in the place of ours.
+      // The name may belong to the socket of another gateway by now, on a ledger that was put in the place of ours.
       if (statOf(path)?.ino === socket.inode) removeSocket(path)
     },
   }
 }
 
 function listenAt(path: string, ledger: OperatedLedger, options: ListenOptions) {
-  // When Bun stops listening, it removes the name, even where that is another socket's by then. And a command that finds the name must find a listener.
+  // The socket is renamed once it listens, since a command that finds the name must find a listener. Also, when Bun stops listening it removes the name that it knows, even where
+  // that is another socket's by then.
   const first = firstNameOf(path)
   removeSocket(first)
   const umask = process.umask(UMASK)
@@ -98,8 +100,8 @@ async function answer(line: string, fd: number, ledger: OperatedLedger, { upstre
   }
 }
 
-/** What is in the audit log stands there with its actor. */
+/** An order that the audit log has already keeps its actor. */
 const asCalled = (fd: number, order: UpstreamOrder): UpstreamOrder => (order.isNoted ? order : { ...order, act: callerOf(fd, order.act) })
 
-/** Who the kernel says is calling, whatever the message claims. */
+/** The actor is the one that the kernel names, whatever the message claims. */
 const callerOf = (fd: number, act: Act): Act => ({ ...act, actor: actorOfPeer(fd) ?? act.actor, address: 'socket' })

@@ -1,6 +1,6 @@
 /**
- * Takes an upstream out, or puts it back, in every process that serves from this folder. It is one act with one line in the audit log, written by the first
- * process that it changes something for, before any other is told. Rules: pool.md "Taking one out"; operator.md "Processes", "Audit".
+ * Takes an upstream out, or puts it back, in every process that serves from this folder. It is one act with one line in the audit log. The first process for which the
+ * act changes something writes the line, before any other process is told. Rules: pool.md "Taking one out"; operator.md "Processes", "Audit".
  */
 
 import type { UpstreamReport } from '../upstream/member.ts'
@@ -9,8 +9,8 @@ import { type SocketFile, type SocketPlace, socketsOf } from './socket-files.ts'
 import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
 
 /**
- * The processes' replies as one: `isNew` if it is for any of them, `running` as a sum, `left` as the least. `count`: processes that listen; `places`:
- * those where it holds now; `silent`: those without a reply. All others know no such upstream.
+ * The processes' replies as one: `isNew` if it is so for any of them, `running` as a sum, `left` as the least. `count`: processes that listen; `places`: processes in
+ * which the order holds now; `silent`: processes without a reply. All others know no such upstream.
  */
 export type OrderResult =
   | (Done & Readonly<{ count: number; places: number; silent: readonly SocketFile[] }>)
@@ -20,7 +20,7 @@ type Done = Extract<UpstreamResult, { result: 'done' }>
 type Answers = readonly GatewayReply<UpstreamResult>[]
 type Asking = Readonly<{ waits?: Waits | undefined; but?: string }>
 
-/** `absent`: no process listens. What begins meanwhile is told, too: who begins later has it from the others. `but`: a socket that is not asked. */
+/** `absent`: no process listens. A process that begins meanwhile is told, too; one that begins later learns of the order from the others. `but`: a socket that is not asked. */
 export async function orderEverywhere(
   place: SocketPlace,
   wish: UpstreamOrder,
@@ -36,14 +36,14 @@ export async function orderEverywhere(
     const noting: Answers = isNoted ? [] : await noted(sockets, wish, waits)
     const done = noting.filter(({ said }) => isDone(said))
     isNoted ||= done.some(isChange)
-    // Nowhere is it so without a line in the log.
+    // The upstream is out in no process without a line in the log.
     if (!isNoted && done.length < noting.length) return { result: 'unavailable' }
     const others = sockets.filter((socket) => !done.some((answer) => answer.socket === socket))
     answers.push(...done, ...(await orderThroughSockets(others, { ...wish, isNoted }, waits)))
   }
 }
 
-/** Asks one after another of those that it changes something for, until it has for one. */
+/** Tells the processes for which the order changes something, one after another, until it has changed something for one. */
 async function noted(sockets: readonly SocketFile[], wish: UpstreamOrder, waits: Waits | undefined): Promise<Answers> {
   const answers: GatewayReply<UpstreamResult>[] = []
   for (const { socket, said } of await upstreamsThroughSockets(sockets, waits)) {
@@ -54,7 +54,7 @@ async function noted(sockets: readonly SocketFile[], wish: UpstreamOrder, waits:
   return answers
 }
 
-/** Whether an order would change something for a process that says so of its upstreams. */
+/** Whether an order would change something for the process that gave these reports. */
 export const isElsewise = (reports: readonly UpstreamReport[], { upstream, isOut }: Pick<UpstreamOrder, 'upstream' | 'isOut'>): boolean =>
   reports.some(({ name, out }) => name === upstream && (out !== null) !== isOut)
 

@@ -1,6 +1,6 @@
 /**
- * The same act from the console of a gateway: the gateway writes the line of the audit log in the person's name, and tells the other processes of its folder.
- * Rules: pool.md "Taking one out"; operator.md "Processes", "Audit".
+ * The same act as in order-everywhere.ts, from the console of a gateway: the gateway writes the line of the audit log in the person's name, and tells the other
+ * processes of its folder. Rules: pool.md "Taking one out"; operator.md "Processes", "Audit".
  */
 
 import type { Ledger } from '../ledger/ledger.ts'
@@ -9,7 +9,7 @@ import { isElsewise, type OrderResult, orderEverywhere } from './order-everywher
 import { type SocketPlace, socketPathFor, socketsOf } from './socket-files.ts'
 import { obey, type UpstreamOrder, type Upstreams } from './upstreams.ts'
 
-/** The gateway itself; `pid`: default, of this process. */
+/** The gateway itself. `pid`: by default that of this process. */
 export type Own = Readonly<{ upstreams: Upstreams; ledger: Pick<Ledger, 'operate'>; pid?: number; waits?: Waits }>
 
 export async function orderFromWithin(

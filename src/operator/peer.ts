@@ -1,5 +1,5 @@
 /**
- * The user at the other end of a unix socket, as the kernel names it: a message cannot claim another. Rules: operator.md "Audit". Linux only.
+ * The user at the other end of a unix socket, as the kernel names it: a message cannot claim to be from another user. Rules: operator.md "Audit". Linux only.
  */
 
 import { readFileSync } from 'node:fs'
@@ -9,19 +9,19 @@ import { peerOf } from '../ledger/relays/peer.ts'
 /** The kernel's value for a process without a login. */
 const NO_LOGIN = 0xff_ff_ff_ff
 
-/** `os:alice` for who connected to the socket `fd`; undefined where the kernel does not tell. */
+/** The user that connected to the socket `fd`, such as `os:alice`; undefined where the kernel does not tell. */
 export function actorOfPeer(fd: number): string | undefined {
   const peer = peerOf(fd)
   return peer === undefined ? undefined : actorOf(peer.uid, peer.pid)
 }
 
-/** The same of this process. */
+/** The user of this process, in the same form. */
 export const ownActor = (): string => {
   const uid = process.getuid?.()
   return uid === undefined ? `os:${userInfo().username}` : actorOf(uid, process.pid)
 }
 
-/** The login that a process comes from outlasts `sudo`, so it names the person behind a shared account. */
+/** The login of a process outlasts `sudo`, so it names the person behind a shared account. */
 function actorOf(uid: number, pid: number): string {
   const login = loginOf(pid)
   const user = `os:${nameOf(uid)}`
@@ -33,7 +33,7 @@ function loginOf(pid: number): number | undefined {
   return Number.isNaN(login) || login === NO_LOGIN ? undefined : login
 }
 
-/** The user's name, else the number. */
+/** The user's name, or the number where there is none. */
 function nameOf(uid: number): string {
   const line = textOf('/etc/passwd')
     .split('\n')

@@ -1,6 +1,6 @@
 /**
- * Upstreams as an operator sees and switches them. The act is in the audit log before it has its effect, which lives in the memory of the running gateway
- * alone. Rules: pool.md "Taking one out"; operator.md "Socket", "Audit".
+ * Upstreams as an operator sees and switches them. The act is in the audit log before it has its effect, which lasts only in the memory of the running gateway. Rules:
+ * pool.md "Taking one out"; operator.md "Socket", "Audit".
  */
 
 import type { Ledger } from '../ledger/ledger.ts'
@@ -13,14 +13,14 @@ export type Upstreams = Pick<UpstreamPool, 'reports' | 'takeOut' | 'putBack'>
 export type UpstreamOrder = Readonly<{
   upstream: string
   isOut: boolean
-  /** The audit log has it already, as one act in several processes. */
+  /** The audit log has the act already, as one act in several processes. */
   isNoted: boolean
   act: Act
   /** Unix milliseconds. */
   now: number
 }>
 
-/** `isNew`: it had not been so before. `running`: calls that go on. `left`: upstreams that still take calls. */
+/** `isNew`: the state has changed. `running`: calls that go on. `left`: upstreams that still take calls. */
 export type UpstreamResult =
   | Readonly<{ result: 'done'; isNew: boolean; running: number; left: number }>
   | Exclude<OperationResult, { result: 'done' }>

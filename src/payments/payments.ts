@@ -1,6 +1,6 @@
 /**
- * Payments by Stripe: a page to pay on, and events that become credits, each once, however often and in whatever order they come. Rules: pages.md "Stripe";
- * operator.md "Credits", "Audit".
+ * Payments by Stripe: a page to pay on, and events that become credits. Each credit is booked once, however often and in whatever order the events come. Rules:
+ * pages.md "Stripe"; operator.md "Credits", "Audit".
  */
 
 import { type Picos, picos } from '../core/money.ts'
@@ -20,14 +20,14 @@ export type PaymentsParts = Readonly<{
   now: () => number
   secrets: Readonly<{ secretKey: string; webhookSecret: string }>
   address?: StripeAddress
-  /** Default: of the package. */
+  /** Default: loads Stripe's package. */
   load?: (secrets: Readonly<{ secretKey: string; webhookSecret: string }>, address?: StripeAddress) => Promise<StripeApi>
 }>
 
-/** What became of an event, for the answer to Stripe. */
+/** A credit that an event asks for. */
 type Credit = Readonly<{ ref: string; creditKind: 'top-up' | Taking['creditKind']; amount: number; currency: string }>
 
-/** The type of what Stripe did not write. */
+/** The type under which bodies that Stripe did not sign are counted. */
 const FORGED = 'none'
 const PICOS_PER_CENT = 10_000_000_000n
 
@@ -39,7 +39,7 @@ export class Payments {
     this.#parts = parts
   }
 
-  /** The address of a page to pay on. `unavailable`: Stripe does not give one. */
+  /** The address of a page to pay on. `unavailable`: Stripe gave none. */
   async checkout(order: CheckoutOrder): Promise<Readonly<{ url: string }> | 'unavailable'> {
     try {
       return { url: await (await this.#loaded()).createCheckout(order) }
@@ -50,8 +50,8 @@ export class Payments {
   }
 
   /**
-   * Takes an event as Stripe sent it, with its `stripe-signature`. `forged` changes nothing; `unavailable`: Stripe is to send it again; everything else is done, and a
-   * `refused` one an alarm.
+   * Takes an event as Stripe sent it, with its `stripe-signature`. `forged`: the event changes nothing. `unavailable`: Stripe is to send it again. With any other
+   * result the event is done; a `refused` one raises an alarm.
    */
   async receive(body: Uint8Array, signature: string, address: string): Promise<PaymentResult> {
     const api = await this.#loaded()
@@ -67,7 +67,7 @@ export class Payments {
     }
   }
 
-  /** Books one credit after another: what is taken back of a payment comes after the payment. */
+  /** Books one credit after another: an amount that is taken back of a payment comes after the payment. */
   async #book({ accountId, credits }: CreditsOfAccount, act: Act): Promise<PaymentResult> {
     let result: PaymentResult = 'already'
     for (const credit of credits) {
@@ -102,8 +102,8 @@ export class Payments {
   }
 
   /**
-   * Run from source, Stripe's package takes some 50 ms in which nothing else runs: so it is loaded soon after the start and not with the first payment. A failed load is tried
-   * again when it is needed.
+   * Loads Stripe's package soon after the start and not with the first payment: run from source, that takes some 50 ms in which nothing else runs. A failed load is
+   * tried again when the package is needed.
    */
   async prepare(): Promise<void> {
     try {
@@ -136,7 +136,7 @@ const loadStripe: NonNullable<PaymentsParts['load']> = async (secrets, address) 
 
 type CreditsOfAccount = Readonly<{ accountId: string; credits: readonly Credit[] }>
 
-/** What is taken back begins with the payment itself: its own event may come later, and is then there already. */
+/** The credits for an amount that was taken back begin with the payment itself: if the payment's own event comes later, its credit is booked already. */
 async function creditsOf(event: StripeEvent, api: StripeApi): Promise<CreditsOfAccount | undefined> {
   switch (event.kind) {
     case 'nothing':
@@ -156,12 +156,12 @@ function creditsOn(payment: Payment | undefined, takings: readonly Taking[]): Cr
   return { accountId, credits: [{ ref: refOf(id), creditKind: 'top-up', amount, currency }, ...takings] }
 }
 
-/** Undefined: no dollars, or no whole cents. */
+/** Undefined: the amount is not in dollars, or not in whole cents. */
 function picosOf({ amount, currency }: Credit): Picos | undefined {
   return currency === 'usd' && Number.isSafeInteger(amount) ? picos(BigInt(amount) * PICOS_PER_CENT) : undefined
 }
 
-/** Never its message, which may repeat what it was sent. */
+/** Leaves the error's message out, which may repeat what Stripe was sent. */
 const describe = (error: unknown): Readonly<Record<string, string>> => {
   const { type, code } = error as Readonly<{ type?: unknown; code?: unknown }>
   return { error: String(type ?? (error instanceof Error ? error.name : 'unknown')), ...(typeof code === 'string' ? { code } : {}) }

@@ -1,6 +1,6 @@
 /**
- * Stripe, as far as we ask it: a page to pay on, the payment behind a refund, the signature of an event. Its package is loaded soon after the start and talks by
- * `fetch`. Rules: pages.md "Stripe". Source: https://docs.stripe.com/api.
+ * The part of Stripe that we use: a page to pay on, the payment behind a refund, the signature of an event. Stripe's package is loaded soon after the start, and talks
+ * by `fetch`. Rules: pages.md "Stripe". Source: https://docs.stripe.com/api.
  */
 
 import { Stripe } from 'stripe'
@@ -15,7 +15,7 @@ export type CheckoutOrder = Readonly<{
   person: string
   /** Whole cents. */
   cents: number
-  /** The address to which the browser returns, paid or not. */
+  /** The address to which the browser returns, whether the person has paid or not. */
   paidUrl: string
   cancelUrl: string
 }>
@@ -68,7 +68,7 @@ export class StripeApi {
     return refunds.data.flatMap(takingsOfRefund)
   }
 
-  /** Undefined: it was not Stripe that wrote this, or not now. */
+  /** Undefined: Stripe did not sign this body, or signed it too long ago. */
   async eventOf(body: Uint8Array, signature: string): Promise<Stripe.Event | undefined> {
     try {
       return await this.#stripe.webhooks.constructEventAsync(body, signature, this.#webhookSecret, TOLERANCE_SECONDS)

@@ -1,6 +1,6 @@
 /**
- * Reads what an event of Stripe's says about money. Pure, so that every order of events can be tested. Amounts are those of Stripe's own objects. Rules:
- * pages.md "Stripe". Source: https://docs.stripe.com/api/events/types.
+ * Reads what an event of Stripe's says about money. Pure, so that every order of events can be tested. Amounts are those of Stripe's own objects. Rules: pages.md
+ * "Stripe". Source: https://docs.stripe.com/api/events/types.
  */
 
 import type { Stripe } from 'stripe'
@@ -8,10 +8,10 @@ import type { Stripe } from 'stripe'
 /** The metadata field that holds the account of a payment. Only the secret key can write metadata; a payment link's reference can be written by its visitor. */
 export const ACCOUNT_FIELD = 'tollgate_account_id'
 
-/** Paid, for an account. `id`: of the payment intent; of the session where there is none. `amount`: in the currency's smallest unit. */
+/** A payment for an account. `id`: that of the payment intent, or of the session where there is no intent. `amount`: in the currency's smallest unit. */
 export type Payment = Readonly<{ id: string; accountId: string; amount: number; currency: string }>
 
-/** An amount that was taken back of a payment, less than 0, or returned to it. `ref`: its unique reference. */
+/** An amount that was taken back of a payment, which is less than 0, or returned to it. `ref`: its unique reference. */
 export type Taking = Readonly<{ ref: string; creditKind: 'refund' | 'correction'; amount: number; currency: string }>
 
 export type StripeEvent =
@@ -19,7 +19,7 @@ export type StripeEvent =
   | Readonly<{ kind: 'taken'; paymentId: string; takings: readonly Taking[] }>
   /** Refunds of a charge, which the event does not name one by one. */
   | Readonly<{ kind: 'refunded'; paymentId: string; chargeId: string }>
-  /** Not of our sessions, or nothing that moved money. */
+  /** An event of a session that is not ours, or one that moved no money. */
   | Readonly<{ kind: 'nothing' }>
 
 /** Events that the operator subscribes to at Stripe, and labels of a metric. */
@@ -40,7 +40,7 @@ export const EVENT_TYPES: ReadonlySet<string> = new Set([
 const NOTHING: StripeEvent = { kind: 'nothing' }
 
 export function readStripeEvent(event: Stripe.Event): StripeEvent {
-  // Of an account that is connected to the operator's.
+  // The event is of another Stripe account, one that is connected to the operator's.
   if (event.account !== undefined) return NOTHING
   switch (event.type) {
     case 'checkout.session.completed':
@@ -72,8 +72,8 @@ export function paymentOf({ id, status, metadata, amount_received: amount, curre
 }
 
 /**
- * A refund counts from its start: the money has left the operator's balance, and must not be spent meanwhile. One that fails or is cancelled is a refund and its
- * return, so that it does not matter which of its events comes first, or whether both do.
+ * A refund counts from its start: the money has left the operator's balance, and must not be spent meanwhile. A refund that fails or is cancelled counts as a refund
+ * and its return, so that it does not matter which of its events comes first, or whether both come.
  */
 export function takingsOfRefund({ id, amount, currency, status }: Stripe.Refund): readonly Taking[] {
   const taken: Taking = { ref: refOf(id), creditKind: 'refund', amount: -amount, currency }

@@ -1,16 +1,16 @@
 /**
- * A model route in the document: what it takes and answers, in one piece and as a stream, and its examples. None of it is looked at while a request runs: a
- * body schema would make Elysia read the body and drop the fields that it does not know.
- * Rules: platform.md "Elysia"; https://spec.openapis.org/oas/v3.1.1.html#operation-object.
+ * A model route in the document: what it takes and answers, in one piece and as a stream, and its examples. The route does not use its schemas while a request runs:
+ * with a body schema Elysia would read the body and drop the fields that it does not know. Rules: platform.md "Elysia";
+ * https://spec.openapis.org/oas/v3.1.1.html#operation-object.
  */
 
 import { type TSchema, type TUnsafe, Type } from '@sinclair/typebox'
 import type { DocumentDecoration } from 'elysia'
 
-/** Members that are not listed pass. */
+/** Members that are not listed are allowed. */
 export const OPEN = { additionalProperties: true } as const
 
-/** A string out of these. */
+/** A string that is one of these. */
 export const oneOf = <Value extends string>(...values: readonly Value[]): TUnsafe<Value> => Type.Unsafe({ type: 'string', enum: values })
 
 /** A request as a client sends it and what the simulator answers: an object, or the text of a stream. A test sends every one. */

@@ -7,7 +7,7 @@ import { t } from 'elysia'
 import { insufficientBalance, invalid, modelUnavailable, REFUSALS, Refusal, type RefusalName } from '../../core/refusal.ts'
 import { nativeErrorBody } from '../../core/refusal-body.ts'
 
-/** When a client meets the row. `example`, where the words depend on the request. */
+/** When a client meets the row. `example`: present where the words depend on the request. */
 type Case = Readonly<{ when: string; example?: Refusal }>
 
 const CASES: Readonly<Record<RefusalName, Case>> = {
@@ -61,7 +61,7 @@ const READ: readonly RefusalName[] = [...KEY, 'overloaded']
 const BODY: readonly RefusalName[] = ['invalidRequest', 'modelUnavailable', 'threadUnsupported', 'bodyTooLarge', 'overloaded', 'draining']
 const UPSTREAM: readonly RefusalName[] = ['upstreamInvalidRequest', 'upstreamBroken', 'upstreamBusy', 'upstreamAccount', 'timedOut']
 const GENERATE = [...KEY, ...BODY, ...UPSTREAM, 'insufficientBalance', 'balanceHeld', 'repetitionRunning'] as const
-/** Threads are a thing of the native format. */
+/** The translated formats have no threads, which belong to the native format. */
 const TRANSLATED = GENERATE.filter((name) => name !== 'threadUnsupported')
 
 const BY_OPERATION: Readonly<Record<string, readonly RefusalName[]>> = {
