@@ -1,7 +1,7 @@
 /**
  * Which conversation a request belongs to, so that it stays where its prompt cache is warm. Rules: pool.md "Affinity".
  *
- * What is looked at is bounded: routing needs a key that is the same in every turn of a conversation, not one that no two conversations share.
+ * Only a bounded part of a request is read: routing needs a key that is the same in every turn of a conversation, not one that no two conversations share.
  */
 
 import { isObject } from './json.ts'
@@ -9,10 +9,10 @@ import { isObject } from './json.ts'
 /** What stands at the beginning of every turn of a conversation, in native or in the client's own words. */
 export type Opening = Readonly<{ modelId: string; system: unknown; tools: unknown; firstUserTurn: unknown }>
 
-/** Ids that the client gave, in the order of the rules; what is no text that says something counts as not given. */
+/** Ids that the client gave, in the order of the rules; an id that is not a string, or is blank, counts as not given. */
 export type GivenIds = Readonly<{ userId?: unknown; promptCacheKey?: unknown; sessionHeader?: unknown }>
 
-/** The client's own id of the conversation, else the opening's words. To be salted with the account and hashed before it is kept or compared. */
+/** The client's own id of the conversation, else the opening's words. The caller salts it with the account and hashes it before keeping or comparing it. */
 export function conversationOf({ userId, promptCacheKey, sessionHeader }: GivenIds, opening: () => Opening): string {
   const id = sessionOf(userId) ?? textOf(promptCacheKey) ?? textOf(sessionHeader)
   if (id !== undefined) return `id\n${id}`
@@ -25,10 +25,10 @@ export const SESSION_HEADER = 'x-session-id'
 
 export const isUserTurn = (turn: unknown): boolean => isObject(turn) && turn['role'] === 'user'
 
-/** Of each part of the opening. */
+/** The most characters that are read of each part of the opening. */
 const EXCERPT_LENGTH_MAX = 4_096
 const ID_LENGTH_MAX = 512
-/** A body's nesting is bounded, and its first words are rarely deep. */
+/** Text below this depth is left out: the first words of a body are rarely deep. */
 const DEPTH_MAX = 16
 
 const textOf = (id: unknown): string | undefined => (typeof id === 'string' && id.trim() !== '' ? id.slice(0, ID_LENGTH_MAX) : undefined)
@@ -50,7 +50,7 @@ function memberOf(json: string, name: string): unknown {
   }
 }
 
-/** The texts inside a JSON value, in order, as far as they fit. A cache marker moves from turn to turn, so it is no part of what is said. */
+/** The texts inside a JSON value, in order, as far as they fit. A cache marker moves from turn to turn, so the excerpt leaves it out. */
 function excerptOf(value: unknown, excerpt = '', depth = 0): string {
   if (excerpt.length >= EXCERPT_LENGTH_MAX || depth > DEPTH_MAX) return excerpt
   if (typeof value === 'string') return `${excerpt}${value.slice(0, EXCERPT_LENGTH_MAX - excerpt.length)}\n`

@@ -10,16 +10,16 @@ import { DAY_MS, dayAt } from './utc.ts'
 export type AlertRule =
   /** The account's balance. */
   | Readonly<{ kind: 'balance_below'; thresholdPicos: Picos }>
-  /** What one UTC day cost so far: the account's, or a key's. */
+  /** What one UTC day has cost so far: of the account, or of the key `keyId`. */
   | Readonly<{ kind: 'daily_spend_above'; thresholdPicos: Picos; keyId: string | null }>
-  /** A key of the account ends within so many days; null: any of its keys. */
+  /** A key of the account ends within `days`; `keyId` null: any key of the account. */
   | Readonly<{ kind: 'key_expires'; days: number; keyId: string | null }>
-  /** So much of a key's limit is used; null: any of its keys. */
+  /** `percent` of a key's limit is used; `keyId` null: any key of the account. */
   | Readonly<{ kind: 'key_limit_used'; percent: number; keyId: string | null }>
 
 /** An account as one read of the ledger found it. */
 export type AccountFacts = Readonly<{
-  /** Unix milliseconds of the read: what was spent is of its UTC day. */
+  /** Unix milliseconds of the read; "today" is the UTC day of this moment. */
   at: number
   balancePicos: Picos
   spentTodayPicos: Picos
@@ -37,15 +37,15 @@ export type KeyFacts = Readonly<{
   spentTodayPicos: Picos
 }>
 
-/** What was fired and has not ended: marks by subject, a key's id or '' for the account. */
+/** The marks of crossings that fired and have not ended, by subject: a key's id, or '' for the account. */
 export type Marks = ReadonlyMap<string, string>
 
-/** A figure has passed its threshold. `key` is absent when the crossing is of the account. */
+/** A figure has passed its threshold. `key` is absent when the figure is the account's. */
 export type Crossing = Readonly<{ mark: string; key?: KeyFacts }>
 
 export type Judgement = Readonly<{ crossings: readonly Crossing[]; marks: Marks }>
 
-/** What a rule finds, and what is to be remembered together with it, in one transaction. A key that the facts do not name keeps its mark. */
+/** The crossings that a rule finds, and the marks that the caller must store together with them, in one transaction. A key that the facts do not name keeps its mark. */
 export function judge(rule: AlertRule, facts: AccountFacts, before: Marks): Judgement {
   const marks = new Map(before)
   const crossings: Crossing[] = []
@@ -61,7 +61,7 @@ export function judge(rule: AlertRule, facts: AccountFacts, before: Marks): Judg
   return { crossings, marks }
 }
 
-/** The one key that it is about; null: the account, or any of its keys. */
+/** The one key that the rule is about; null: the account, or any of its keys. */
 export const judgesKey = (rule: AlertRule): string | null => (rule.kind === 'balance_below' ? null : rule.keyId)
 
 const isOfAccount = (rule: AlertRule): boolean =>
@@ -70,7 +70,7 @@ const isOfAccount = (rule: AlertRule): boolean =>
 const keysOf = (rule: AlertRule, { keys }: AccountFacts): readonly KeyFacts[] =>
   judgesKey(rule) === null ? keys : keys.filter(({ id }) => id === judgesKey(rule))
 
-/** Undefined: it is not so. */
+/** Undefined: the account's figure has not passed the threshold. */
 function accountMark(rule: AlertRule, { at, balancePicos, spentTodayPicos }: AccountFacts): string | undefined {
   if (rule.kind === 'balance_below') return balancePicos < rule.thresholdPicos ? 'below' : undefined
   return rule.kind === 'daily_spend_above' && spentTodayPicos > rule.thresholdPicos ? `day ${dayAt(at)}` : undefined

@@ -16,7 +16,7 @@ export type Body = Readonly<{
 const PARSER_TEXT_LENGTH_MAX = 200
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Bytes to a body, or the 400 that says what is wrong with them. A byte order mark is left out. */
+/** Parses the bytes; a refusal is the 400 that says what is wrong with them. A byte order mark is left out. */
 export function parseBody(received: Uint8Array): Body | Refusal {
   if (received.byteLength === 0) return bad('Invalid JSON: the request body is empty')
   const bytes = withoutBom(received)
@@ -26,7 +26,7 @@ export function parseBody(received: Uint8Array): Body | Refusal {
   } catch {
     return bad('Invalid JSON: the request body is not valid UTF-8')
   }
-  // As many characters as bytes: it is ASCII, and needs no copy with a character for each byte.
+  // A text with as many characters as bytes is ASCII, so it serves as the byte string without another copy.
   const isAscii = text.length === bytes.byteLength
   const scanned = isAscii ? scanJson(text as ByteString) : checkJsonBounds(text, JSON_SEPARATORS_MAX)
   if (scanned === 'too-deep') return bad(`Invalid JSON: nesting deeper than ${JSON_DEPTH_MAX} levels`)
@@ -40,7 +40,7 @@ export function parseBody(received: Uint8Array): Body | Refusal {
   }
 }
 
-/** Only messages, which forwards the client's bytes, asks where its members stand. */
+/** Finds the members on first use: only the messages format, which forwards the client's bytes, asks where they stand. */
 function withMembers(bytes: Uint8Array, json: Body['json']): Body {
   let found: Body['members'] | undefined
   return {

@@ -16,7 +16,7 @@ export const REJECTIONS = [
   'between_tools_thinking', // thinking.type "between_tools"
   'effort', // output_config.effort
   'xhigh_effort', // effort "xhigh"; "max" is used instead
-  'assistant_first', // a conversation that begins with an assistant turn: a user turn is put before it
+  'assistant_first', // a conversation that begins with an assistant turn: the gateway puts a user turn before it
   'images',
   'documents',
   'system', // system prompts: they become the first user turn's beginning
@@ -31,26 +31,26 @@ export type Model = Prices &
     /** Public id, as clients name it. */
     id: string
     displayName: string
-    /** The id under which the body of a call names it: that of the first upstream. */
+    /** The id that the body of a call names the model by: the one that its first upstream knows. */
     upstreamModel: string
-    /** The upstreams that serve it, in the order of the configuration; empty: all. */
+    /** The upstreams that serve the model, in the order of the configuration; empty: all. */
     upstreams: readonly UpstreamModel[]
     /** False: none of its upstreams takes native requests. */
     isNative: boolean
-    /** How those of its upstreams speak that take chat requests, each manner once. */
+    /** The dialects of its upstreams that take chat requests, each dialect once. */
     chat: readonly ChatDialect[]
-    /** Other models of this gateway are served in chat: a conversation may bring what they reasoned. */
+    /** Another model of this gateway is served in chat, so a conversation may bring thinking that such a server wrote. */
     mayMeetOwnThinking?: boolean
     contextWindow: number
     maxOutputTokens: number
-    /** For estimates, where an upstream gives no figure. */
+    /** Used for estimates, where an upstream gives no figure. */
     bytesPerToken: number
     /** Unix seconds, for the models list. */
     createdSeconds: number
     rejects: ReadonlySet<Rejection>
   }>
 
-/** An upstream by its name, and the id under which it knows the model. `dialect`: which of the model's manners of chat it speaks; absent: native. */
+/** An upstream by its name, and the id under which it knows the model. `dialect`: the index in the model's `chat` of the dialect that it speaks; absent: it speaks native. */
 export type UpstreamModel = Readonly<{ name: string; model: string; dialect?: number }>
 
 /** `maxRequestPicos`: the most that one request may cost; absent: anything. */

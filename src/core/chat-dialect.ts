@@ -1,6 +1,6 @@
-/** How an upstream of kind `openai` wants to be spoken to: servers of the chat format differ in a few things, and its settings say in which. Rules: openai.md "Settings". */
+/** How an upstream of kind `openai` wants to be spoken to: servers of the chat format differ in a few things, which the upstream's settings state. Rules: openai.md "Settings". */
 
-/** Which reasoning is shown, and under which name it goes back to the server. `auto`: as it came. */
+/** The field whose reasoning is shown, and in which reasoning goes back to the server. `auto`: the field that it came in. */
 export const REASONING_SETTINGS = ['auto', 'reasoning_content', 'reasoning', 'none'] as const
 export type ReasoningSetting = (typeof REASONING_SETTINGS)[number]
 
@@ -8,13 +8,13 @@ export const MAX_TOKENS_FIELDS = ['max_tokens', 'max_completion_tokens'] as cons
 
 export type ChatDialect = Readonly<{
   reasoning: ReasoningSetting
-  /** The field that has the cap on the output. */
+  /** The request field that holds the cap on the output. */
   maxTokensField: (typeof MAX_TOKENS_FIELDS)[number]
-  /** Streams are asked for their usage. */
+  /** The gateway asks for usage in streams. */
   streamUsage: boolean
-  /** Top-level fields that it refuses. */
+  /** Top-level fields that the upstream refuses. */
   dropFields: readonly string[]
-  /** Top-level fields that it takes beside those of the format. */
+  /** Top-level fields that the upstream takes beside those of the format. */
   passFields: readonly string[]
 }>
 

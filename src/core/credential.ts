@@ -1,4 +1,4 @@
-/** The credential in the headers of a request: one secret, in one of the two places. Rules: contract.md "Authentication"; keys.md "Credentials". */
+/** The credential in the headers of a request: one secret, in `x-api-key` or in `authorization`. Rules: contract.md "Authentication"; keys.md "Credentials". */
 
 import { isSecret } from './key.ts'
 import { Refusal } from './refusal.ts'
@@ -7,7 +7,7 @@ import { Refusal } from './refusal.ts'
 export type Carrier = 'either' | 'bearer'
 
 /**
- * The secret as the client sent it, known to be well-formed; a 401 otherwise. A header with nothing in it counts as not sent. One that was sent twice
+ * The secret as the client sent it, known to be well-formed; a 401 otherwise. An empty header counts as not sent. A header that was sent twice
  * arrives joined by a comma, and so is no secret.
  */
 export function readCredential(headers: Readonly<{ get(name: string): string | null }>, carrier: Carrier): string | Refusal {

@@ -3,13 +3,13 @@
  * (https://owasp.org/www-community/attacks/CSV_Injection).
  */
 
-/** `decimal`: a number of ours with more digits than a float has. */
+/** `decimal`: a number that the gateway wrote, with more digits than a float has. */
 export type Cell = string | number | boolean | null | Readonly<{ decimal: string }>
 
 /** One record with its line break. */
 export const csvLine = (cells: readonly Cell[]): string => `${cells.map(cellOf).join(',')}\r\n`
 
-/** What would begin a formula gets an apostrophe before it; an empty cell stands for null. A number is ours and begins none. */
+/** A text that would begin a formula gets an apostrophe before it; null is an empty cell. A number is written by the gateway and never begins a formula. */
 function cellOf(cell: Cell): string {
   if (cell === null) return ''
   if (typeof cell === 'object') return cell.decimal
@@ -18,6 +18,6 @@ function cellOf(cell: Cell): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** Also behind spaces, and in the full-width forms that some spreadsheets read alike. */
+/** Spaces may stand before the sign, and some spreadsheets read its full-width form alike. */
 const BEGINS_FORMULA = /^[\s\0]*[=+\-@\t\r\n＝＋－＠]/
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/

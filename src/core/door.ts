@@ -1,4 +1,4 @@
-/** The doors behind which models are sold, and what a configuration says of each. Rules: doors.md "Kinds". */
+/** The doors (the services through which a vendor's models are sold), and what a configuration says of each. Rules: doors.md "Kinds". */
 
 import type { ChatDialect } from './chat-dialect.ts'
 
@@ -8,7 +8,7 @@ export type Kind = (typeof KINDS)[number]
 /** What a door needs to know beside its address and its key. */
 export type DoorSettings = Readonly<
   | { kind: 'native' }
-  /** `workspace`: the one that answers for our requests. */
+  /** `workspace`: the id of the workspace that our requests belong to. */
   | { kind: 'claude-aws'; workspace: string; proof: AwsProof }
   | { kind: 'bedrock'; proof: AwsProof }
   | { kind: 'bedrock-invoke'; proof: AwsProof; apiVersion: string | undefined }
@@ -18,13 +18,13 @@ export type DoorSettings = Readonly<
   | ChatDoorSettings
 >
 
-/** `isFinishedAlone`: a call is read to its end also behind a client that has left. */
+/** `isFinishedAlone`: the gateway reads a call to its end even when the client has left. */
 export type ChatDoorSettings = Readonly<{ kind: 'openai'; dialect: ChatDialect; isFinishedAlone: boolean }>
 
-/** `key`: the upstream's key, or none. */
+/** The call carries the upstream's key, or nothing when none is configured. */
 type KeyProof = Readonly<{ by: 'key' }>
 
-/** `service`: whose name the signature carries. `chain`: the credentials that AWS's own programs would find. */
+/** `service`: the AWS service that the signature names. `chain`: the credentials that AWS's own programs would find. */
 export type AwsProof = KeyProof | Readonly<{ by: 'signature'; region: string; service: string; credentials: AwsKeys | 'chain' }>
 
 /** `sessionToken` undefined: keys without an end. */
@@ -47,13 +47,13 @@ export type EntraProof =
     }>
 
 /**
- * What of a request a door does not take. A beta's name that ends in `*` stands for all that begin so; a field is a path, such as
+ * The betas and fields of a request that a door does not take. A beta's name that ends in `*` stands for all that begin so; a field is a path, such as
  * `tools[].defer_loading`, in which `[]` stands for every element.
  */
 export type RequestEdits = Readonly<{
   dropBetas: readonly string[]
   renameBetas: Readonly<Record<string, string>>
   dropFields: readonly string[]
-  /** What the kind is known not to take counts, too. */
+  /** True: the edits that are built in for this kind of door apply, too. */
   hasDefaults: boolean
 }>

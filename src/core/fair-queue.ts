@@ -3,9 +3,9 @@
  * length.
  */
 export class FairQueue<Item> {
-  /** In the order of their turns; an owner is here while something of it waits. */
+  /** The owners in the order of their turns; an owner is here while an item of it waits. */
   readonly #waiting = new Map<string, Item[]>()
-  /** The owner of the last turn. It is not the next one either when it has added items meanwhile. */
+  /** The owner of the last turn. While another owner waits, the next turn is not this one's, even when it has added items meanwhile. */
   #served: string | undefined
   #length = 0
 
@@ -24,7 +24,7 @@ export class FairQueue<Item> {
     this.#length++
   }
 
-  /** What `take` would give now. */
+  /** The item that `take` would give now. */
   peek(): Item | undefined {
     return this.#next()?.[1][0]
   }
@@ -46,7 +46,7 @@ export class FairQueue<Item> {
     return first?.[0] === this.#served ? (second ?? first) : first
   }
 
-  /** Whether it was still waiting. */
+  /** Removes an item; true when it was still waiting. */
   remove(owner: string, item: Item): boolean {
     const items = this.#waiting.get(owner) ?? []
     const at = items.indexOf(item)

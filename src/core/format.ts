@@ -18,7 +18,7 @@ export type Call<Echo> = Readonly<{
   isStream: boolean
   /** The native body for the upstream; empty where the model has no upstream of that kind. */
   body: Uint8Array
-  /** The same as each of the model's manners of chat has it; absent where none of its upstreams speaks chat. */
+  /** The body for each of the model's chat dialects, in their order; absent where none of its upstreams speaks chat. */
   chat?: readonly ChatBody[]
   routing: Routing
   bounds: Bounds
@@ -29,16 +29,16 @@ export type Call<Echo> = Readonly<{
   /** `anthropic-version` and `anthropic-beta` for the upstream; betas '' when there are none. */
   version: string
   betas: string
-  /** The usage of the answer is to say what it cost. */
+  /** The client asked that the usage of the answer say what it cost. */
   includesCost: boolean
-  /** False: its answer is written nowhere. */
+  /** False: the gateway writes the answer nowhere. */
   isStored: boolean
   echo: Echo
 }>
 
-/** What an upstream is chosen by, and what changes in the body for one that knows the model by another id. */
+/** What an upstream is chosen by, and where the body changes for an upstream that knows the model by another id. */
 export type Routing = Readonly<{
-  /** What tells the conversation, see `conversationOf`. */
+  /** The conversation's key, see `conversationOf`. */
   conversation: string
   /** Where the JSON string that names the model begins in `body`. */
   modelAt: number
@@ -58,10 +58,10 @@ export type ReadContext = Readonly<{
   planCapPicos?: Picos | undefined
 }>
 
-/** Why an answer is not there: it never was, as far as is known; it was too old; its room was needed, or it never had any. */
+/** Why an answer is not remembered. unknown: no such answer is known · expired: it was too old · crowded: others needed its room, or it never had any. */
 export type Forgotten = 'unknown' | 'expired' | 'crowded'
 
-/** SHA-256 of a text's UTF-8, in hexadecimal: the engine's own, handed in, since a client decides how long the text is. */
+/** SHA-256 of a text's UTF-8, in hexadecimal. The caller passes the engine's own, which is fast: a client decides how long the text is. */
 export type Sha256Hex = (text: string) => string
 
 /** What the answer needs that is not pure: the time and the request's id. */
@@ -74,10 +74,10 @@ export interface Format<Echo> {
   /** The client's body for a complete native message. */
   respond(message: NativeMessage, call: Call<Echo>, stamp: Stamp): Uint8Array
   transcoder(call: Answered<Echo>, stamp: Stamp): Transcoder
-  /** The client's body for a whole completion of a server that speaks the client's own format, chat; absent where that is another one. */
+  /** The client's body for a whole completion of a server that speaks chat, as the client does; only the chat format has this. */
   pass?(text: string, message: NativeMessage, reasoning: ReasoningSetting, call: Call<Echo>, stamp: Stamp): Uint8Array
-  /** The echo without what only `finished` puts before the answer's items, and that: it may be megabytes, which are not carried to another thread and back. */
+  /** Splits off the input items, which only `finished` needs: they may be megabytes, which then do not travel to another thread and back. */
   apart?(echo: Echo): Readonly<{ echo: Echo; input: readonly FinishedItem[] }>
-  /** What the answer that `respond` gives leaves to be remembered; a stream's is the transcoder's `finished`. */
+  /** What is remembered of the answer that `respond` gave; for a stream, the transcoder's `finished` gives it. */
   finished?(message: NativeMessage, call: Call<Echo>, stamp: Stamp): Finished | undefined
 }

@@ -1,13 +1,13 @@
-/** How failures slow down what follows them: a few are free, then the wait doubles up to a bound. Rules: pages.md "Failed sign-ins", "Codes". */
+/** How failures delay the next attempt: a few are free, then each failure doubles the wait, up to a bound. Rules: pages.md "Failed sign-ins", "Codes". */
 
 import { boundedMap } from './bounded-map.ts'
 
-/** Of the first failure that is not free, and of any. Milliseconds. */
+/** The wait after the first failure that is not free, and the longest wait. Milliseconds. */
 export type Growth = Readonly<{ firstMs: number; maxMs: number }>
 
-/** What people mistype is free. */
+/** So many failures cost no wait: people mistype. */
 const FREE = 5
-/** Failures older than this are forgotten, all at once. */
+/** When the last failure is older than this, all failures of its origin are forgotten. */
 const FORGET_MS = 15 * 60_000
 const REMEMBERED_MAX = 10_000
 
@@ -20,19 +20,19 @@ export class GrowingDelay {
     this.#growth = growth
   }
 
-  /** How long after its last failure `who` is to wait. `now`: milliseconds, as everywhere here. */
+  /** How long `who` must wait, counted from its last failure. `now` is in milliseconds, as everywhere in this class. */
   delayMs(who: string, now: number): number {
     const { firstMs, maxMs } = this.#growth
     const { failures } = this.#of(who, now)
     return failures < FREE ? 0 : Math.min(maxMs, firstMs * 2 ** (failures - FREE))
   }
 
-  /** How much of that is still to come. */
+  /** How much of `delayMs` is still to come at `now`. */
   waitMs(who: string, now: number): number {
     return Math.max(0, this.#of(who, now).at + this.delayMs(who, now) - now)
   }
 
-  /** Counts a failure; what it gives takes this one back, and no other. */
+  /** Counts a failure; the function that it returns takes back this one failure. */
   count(who: string, now: number): () => void {
     const counted = this.#of(who, now)
     counted.failures++

@@ -1,21 +1,21 @@
 /**
- * What the input of a request is taken for where its upstream gives no figure, or one that cannot be true. Media are counted by their number: base64 is no text.
+ * The estimate of a request's input, used where its upstream gives no figure, or one that cannot be true. Media are counted by their number: base64 is no text.
  * Rules: money.md "Estimates".
  */
 
 import { isObject, type JsonObject } from './json.ts'
 
-/** Media in a request: how many bytes of its body they are, and how many images and pages. */
+/** Media in a request: the bytes of the body that they take, and the number of images and pages. */
 export type Media = Readonly<{ bytes: number; parts: number }>
 
 export const NO_MEDIA: Media = { bytes: 0, parts: 0 }
 
-/** The vendor's price of an image of a usual size; a page is one. */
+/** The vendor's price of an image of a usual size; a page counts as one image. */
 const TOKENS_A_PART = 1_600
-/** Base64 of a page that is neither bare text nor a scan. How many there are stands in the file, compressed: too dear to look up for an estimate. */
+/** The base64 bytes of a page that is neither bare text nor a scan. The file states its number of pages only in compressed form: too dear to read for an estimate. */
 const PAGE_BYTES = 50_000
 
-/** `bodyBytes`: of the native body. `isBounded`: a token of it is never shorter than a byte. At most what is held for the input. */
+/** `bodyBytes`: the size of the native body. `isBounded`: no token of the body is shorter than a byte. The estimate is never more than what is held for the input. */
 export function inputEstimate(
   { bodyBytes, media, isBounded }: Readonly<{ bodyBytes: number; media: Media; isBounded: boolean }>,
   { contextWindow, bytesPerToken }: Readonly<{ contextWindow: number; bytesPerToken: number }>,
@@ -24,7 +24,7 @@ export function inputEstimate(
   return Math.min(contextWindow, isBounded ? bodyBytes : contextWindow, text + media.parts * TOKENS_A_PART)
 }
 
-/** Of a block itself, without those inside it. */
+/** The media of a block itself, without those of the blocks inside it. */
 export function mediaOf({ type, source }: JsonObject): Media {
   if (!isObject(source) || source['type'] === 'text' || source['type'] === 'content') return NO_MEDIA
   const { data } = source
@@ -32,7 +32,7 @@ export function mediaOf({ type, source }: JsonObject): Media {
   return { bytes: data.length, parts: type === 'document' ? Math.max(1, Math.ceil(data.length / PAGE_BYTES)) : 1 }
 }
 
-/** A link or a file: nothing of it is in the body. */
+/** A link or a file id: the media's bytes are not in the body. */
 const LINKED: Media = { bytes: 0, parts: 1 }
 
 export const addMedia = (a: Media, b: Media): Media => (b === NO_MEDIA ? a : { bytes: a.bytes + b.bytes, parts: a.parts + b.parts })

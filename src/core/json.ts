@@ -19,7 +19,7 @@ export const NOT_AN_INTEGER = 'Input should be a valid integer'
 export const NOT_A_BOOLEAN = 'Input should be a valid boolean'
 export const NOT_AN_OBJECT = 'Input should be a valid object'
 
-/** Undefined when fine or not given; else the refusal. */
+/** Undefined when the value is a boolean or not given; else the refusal. */
 export function checkBoolean(value: unknown, path: string): Refusal | undefined {
   return isGiven(value) && typeof value !== 'boolean' ? invalid(path, NOT_A_BOOLEAN) : undefined
 }

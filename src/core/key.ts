@@ -18,15 +18,15 @@ export type KeyRecord = Readonly<{
   expiresAt: number | null
   isActive: boolean
   isAccountActive: boolean
-  /** Unix milliseconds at which the secret that was looked up ends after a rotation; null or absent: it does not. */
+  /** Unix milliseconds at which the secret that was looked up ends after a rotation; null or absent: the secret does not end. */
   secretValidUntil?: number | null
 }>
 
-/** What a key may still spend: min(account's balance, limit − spent). What running requests hold is not subtracted, and it is not clamped at 0. */
+/** What a key may still spend: min(account's balance, limit − spent). What running requests hold is not subtracted; the result may be negative. */
 export const availableOf = (of: Readonly<{ balancePicos: Picos; limitPicos: Picos | null; spentPicos: Picos }>): Picos =>
   of.limitPicos === null ? of.balancePicos : minPicos(of.balancePicos, picos(of.limitPicos - of.spentPicos))
 
-/** What a key and its account have, and what running requests hold of it. */
+/** What a key and its account have, and how much of that running requests hold. */
 export type KeyBalance<Amount extends bigint = Picos> = Readonly<{
   limitPicos: Amount | null
   spentPicos: Amount
@@ -37,8 +37,8 @@ export type KeyBalance<Amount extends bigint = Picos> = Readonly<{
 export type Shortage = 'balanceUsed' | 'limitUsed' | 'balanceHeld' | 'limitHeld'
 
 /**
- * The rule of admission, tested before a request's own hold is added: undefined where there is something left beyond what is held. What will not come back by
- * itself is said first.
+ * The rule of admission, tested before a request's own hold is added: undefined where something is left beyond what is held. A shortage that time does not
+ * mend is told first.
  */
 export function shortageOf({ limitPicos, spentPicos, heldPicos, account }: KeyBalance<bigint>): Shortage | undefined {
   if (account.balancePicos <= 0n) return 'balanceUsed'
@@ -50,7 +50,7 @@ export function shortageOf({ limitPicos, spentPicos, heldPicos, account }: KeyBa
 
 type Spendable = Readonly<{ balancePicos: bigint; limitPicos: bigint | null; spentPicos: bigint }>
 
-/** Nothing is left of the balance or of the limit, whatever is held: time does not mend it. */
+/** Nothing is left of the balance or of the limit, even before holds are subtracted, so waiting does not help. */
 export const isUsedUp = ({ balancePicos, limitPicos, spentPicos }: Spendable): boolean =>
   balancePicos <= 0n || (limitPicos !== null && limitPicos - spentPicos <= 0n)
 

@@ -1,16 +1,16 @@
 /**
- * Counts of the last sixty seconds, and how times of them are spread: fixed arrays, and one addition an event. A reader adds them up.
+ * Counts of the last sixty seconds, and the spread of times within them: fixed arrays, and one addition an event. A reader adds the arrays up.
  * Rules: pages.md "Now".
  */
 
 const SECONDS = 60
 const SECOND_MS = 1_000
 
-/** So many counters, each told apart by the second in which it grew. */
+/** `width` counters, each kept second by second. */
 export class LastMinute {
   readonly #width: number
   readonly #counts: Float64Array
-  /** Which second each row is of. */
+  /** The second that each row counts. */
   readonly #seconds = new Float64Array(SECONDS).fill(-1)
 
   constructor(width: number) {
@@ -30,7 +30,7 @@ export class LastMinute {
     this.#counts[start + column] = (this.#counts[start + column] ?? 0) + amount
   }
 
-  /** Of the second that runs and the 59 before it. */
+  /** The sum of each counter over the running second and the 59 before it. */
   sums(nowMs: number): readonly number[] {
     const first = Math.floor(nowMs / SECOND_MS) - SECONDS + 1
     const sums = new Array<number>(this.#width).fill(0)
@@ -42,7 +42,7 @@ export class LastMinute {
     return sums
   }
 
-  /** Of one counter, in the whole second before the one that runs. */
+  /** One counter in the last whole second, the one before the running second. */
   ofSecondBefore(column: number, nowMs: number): number {
     const second = Math.floor(nowMs / SECOND_MS) - 1
     const row = second % SECONDS
@@ -50,13 +50,13 @@ export class LastMinute {
   }
 }
 
-/** A bin is 9 % wide, so its middle is at most 4.5 % from what fell into it. */
+/** A bin is 9 % wide, so its middle is at most 4.5 % away from any time in it. */
 const BINS_AN_OCTAVE = 8
 const SMALLEST_MS = 1 / 16
 const OCTAVES = 24
 const BINS = OCTAVES * BINS_AN_OCTAVE
 
-/** Times of the last minute, from a sixteenth of a millisecond to seventeen minutes; what is outside counts as the nearest. */
+/** Times of the last minute, from a sixteenth of a millisecond to seventeen minutes; a time outside this range counts as the nearest in it. */
 export class RecentTimes {
   readonly #minute = new LastMinute(BINS)
 
@@ -65,7 +65,7 @@ export class RecentTimes {
     this.#minute.add(Math.min(BINS - 1, Math.max(0, bin)), nowMs)
   }
 
-  /** `p50Ms`, `p99Ms`: within 5 %; null where nothing fell into the last minute. */
+  /** `p50Ms`, `p99Ms`: within 5 %; null where the last minute has no times. */
   read(nowMs: number): Readonly<{ count: number; p50Ms: number | null; p99Ms: number | null }> {
     const counts = this.#minute.sums(nowMs)
     const count = counts.reduce((sum, more) => sum + more, 0)
@@ -73,7 +73,7 @@ export class RecentTimes {
   }
 }
 
-/** The middle of the bin in which the one of that rank is. */
+/** The middle of the bin that holds the time of this rank. */
 function quantile(counts: readonly number[], rank: number): number | null {
   let seen = 0
   for (const [bin, count] of counts.entries()) {

@@ -3,21 +3,21 @@
  * idle, and how far it goes back. What the database grants is its own rule (db/postgres/migrations/0002_leases.sql). Rules: ledger.md "Leases".
  */
 
-/** Of a wallet, as its node knows it. Amounts in picodollars. */
+/** The lease of a wallet, as its node knows it. Amounts are in picodollars. */
 export type Lease = {
-  /** Never more than what the balance backs of the database's row, less what is settled and not acknowledged. */
+  /** Never more than the part of the database's row that the balance backs, less what is settled and not yet acknowledged. */
   amountPicos: bigint
-  /** Set aside for requests that have asked for more and are not answered. */
+  /** Set aside for requests that asked the database for more and have no answer yet. */
   askedPicos: bigint
-  /** How many these are. */
+  /** The number of these requests. */
   asks: number
-  /** Some of it was given back, and that is not answered. */
+  /** Part of the lease was given back, and the database has not answered yet. */
   isReleasing: boolean
-  /** The least that was idle since the last look at it. */
+  /** The smallest idle amount since the last look at the lease. */
   leastIdlePicos: bigint
-  /** Where little is left nothing may lie idle: others need it. */
+  /** Little is left of the balance or limit, so nothing may lie idle: other nodes need it. */
   isSmall: boolean
-  /** The row may have more: an answer was lost, or a request was granted beyond what is left. */
+  /** The database's row may hold more than this node knows: an answer was lost, or a request was granted more than what is left. */
   isIndeterminate: boolean
 }
 
@@ -37,19 +37,19 @@ export const emptyLease = (): Lease => ({
 export const runningOf = ({ heldPicos, lease }: Leased): bigint => heldPicos + lease.askedPicos
 export const idleOf = (leased: Leased): bigint => leased.lease.amountPicos - runningOf(leased)
 
-/** In full, and out of something: a request that holds nothing needs a balance, too. */
+/** Whether the idle part covers the amount in full. It must be above 0: a request that holds nothing needs a balance, too. */
 export function covers(leased: Leased, amountPicos: bigint): boolean {
   const idle = idleOf(leased)
   return idle > 0n && idle >= amountPicos
 }
 
 /**
- * Why something goes back. unused: it was idle ever since the last look · ended: a request has, where nothing may lie idle · wanted: another node waits for it ·
- * over: this node is.
+ * Why a part of the lease goes back. unused: it was idle ever since the last look · ended: a request ended where nothing may lie idle · wanted: another node
+ * waits for it · over: this node closes its ledger.
  */
 export type GiveBackReason = 'unused' | 'ended' | 'wanted' | 'over'
 
-/** How much of the lease stays; undefined: nothing goes back now. One move at a time: the answer to an earlier one would take this one back. */
+/** How much of the lease stays; undefined: nothing goes back now. Only one change is under way at a time: the answer to an earlier one would undo a later one. */
 export function stayOf(leased: Leased, reason: GiveBackReason): bigint | undefined {
   const { lease } = leased
   if (lease.asks > 0 || lease.isReleasing) return undefined
@@ -65,14 +65,14 @@ function givenOf({ heldPicos, lease }: Leased, idle: bigint, reason: GiveBackRea
     case 'ended':
       return lease.isSmall ? idle : 0n
     case 'wanted':
-      // A key that is busy here needs some of it as well; the other node gets the rest when it asks again.
+      // A key that is busy on this node keeps half of the idle part; the other node gets the rest when it asks again.
       return heldPicos > 0n && !lease.isSmall ? (idle + 1n) / 2n : idle
     case 'over':
       return idle
   }
 }
 
-/** Something was taken out of what is idle. */
+/** Called when the idle part has become smaller. */
 export function noteIdle(leased: Leased): void {
   leased.lease.leastIdlePicos = smaller(leased.lease.leastIdlePicos, idleOf(leased))
 }

@@ -14,7 +14,7 @@ const SMALL_PICOS = BigInt(Number.MAX_SAFE_INTEGER)
 
 export const picos = (amount: bigint): Picos => amount as Picos
 
-/** Dollars as people write them ("25", "0.10", "-3.5") to picodollars; undefined when it is not a decimal with at most 12 places. */
+/** Dollars as people write them ("25", "0.10", "-3.5") to picodollars; undefined when the text is not a decimal with at most 12 places. */
 export function parseUsd(text: string): Picos | undefined {
   const match = /^(-?)(\d{1,9})(?:\.(\d{1,12}))?$/.exec(text)
   if (match === null) return undefined
@@ -26,7 +26,7 @@ export function parseUsd(text: string): Picos | undefined {
 /** Picodollars as dollars with 6 decimals, rounded half to even: the number that the balance endpoints show. */
 export const toUsd = (amount: Picos): number => Number(toUsdText(amount))
 
-/** The same as text with exactly 6 decimals: "24.998500". */
+/** Picodollars as text of dollars with exactly 6 decimals, rounded half to even: "24.998500". */
 export function toUsdText(amount: Picos): string {
   const micros = roundHalfEven(amount < 0n ? -amount : amount, PICOS_PER_MICRO_USD)
   const digits = micros.toString().padStart(7, '0')

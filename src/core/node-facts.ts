@@ -1,14 +1,14 @@
 /** The facts of a node of a shared ledger, and in which of them nodes differ. Rules: nodes.md "Nodes that differ". */
 
-/** Short texts by name: versions, figures, hashes. Empty: of a process that serves no clients, such as a command. */
+/** Short texts by name: versions, figures, hashes. Empty for a process that serves no clients, such as a command. */
 export type NodeFacts = Readonly<Record<string, string>>
 
 export type FactsOfNode = Readonly<{ lane: number; name: string; facts: NodeFacts }>
 
-/** `values`: what the nodes have under the name, each value once, with who has it. */
+/** `what`: the fact's name. `values`: each value once, with the nodes that have it. */
 export type FactDifference = Readonly<{ what: string; values: readonly Readonly<{ value: string; nodes: readonly string[] }>[] }>
 
-/** By name. A node that says nothing of a name, because its program does not know it, differs in nothing there. */
+/** The facts in which the nodes differ. A node without a fact, because its program does not know it, does not differ in it. */
 export function differencesAmong(nodes: readonly FactsOfNode[]): readonly FactDifference[] {
   const names = [...new Set(nodes.flatMap(({ facts }) => Object.keys(facts)))].sort()
   return names.map((what) => ({ what, values: valuesOf(what, nodes) })).filter(({ values }) => values.length > 1)
@@ -24,15 +24,15 @@ function valuesOf(what: string, nodes: readonly FactsOfNode[]): FactDifference['
 export const differenceText = ({ what, values }: FactDifference): string =>
   `${what}: ${values.map(({ value, nodes }) => `${value} on ${nodes.join(', ')}`).join('; ')}`
 
-/** A rolling change is normal for less. */
+/** A rolling change makes nodes differ for less than this, which is normal. */
 const LASTING_MS = 60_000
 
-/** Which differences last, each told once for as long as it does. */
+/** Finds the differences that last, and tells each once while it lasts. */
 export class LastingDifferences {
-  /** By the name of the fact: since when, by a clock that never jumps, and whether it was told. */
+  /** By the fact's name: since when it differs, by a clock that never jumps, and whether that was told. */
   readonly #since = new Map<string, { ms: number; isTold: boolean }>()
 
-  /** Those that are to be told now. */
+  /** The differences to tell now. */
   note(differences: readonly FactDifference[], nowMs: number): readonly FactDifference[] {
     const names = new Set(differences.map(({ what }) => what))
     for (const what of this.#since.keys()) if (!names.has(what)) this.#since.delete(what)

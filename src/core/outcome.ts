@@ -13,21 +13,21 @@ export const OUTCOMES = ['complete', 'fault', 'deadline', 'leaver', 'drain', 'cu
 export type Outcome = (typeof OUTCOMES)[number]
 
 /**
- * final: as the upstream reported at its end, also where the answer was cut after it · partial: its last figures before a cut · estimated: at least one figure
+ * final: what the upstream reported at its end, even where the answer was cut after that · partial: its last figures before a cut · estimated: at least one figure
  * is ours · none: nothing was read.
  */
 export const USAGE_SOURCES = ['final', 'partial', 'estimated', 'none'] as const
 export type UsageSource = (typeof USAGE_SOURCES)[number]
 
 /**
- * What an ended request costs. `void`: nothing was delivered or nothing is known; the hold is released and no receipt is written. `bytesPerToken`: what an
- * estimate was made with; undefined where no figure is ours. `level`: of the model's prices.
+ * What an ended request costs. `void`: nothing was delivered or nothing is known; the hold is released and no receipt is written. `bytesPerToken`: the ratio that an
+ * estimate was made with; undefined where no figure is ours. `level`: the price level.
  */
 export type Charge =
   | 'void'
   | Readonly<{ usage: Usage; source: UsageSource; bytesPerToken: number | undefined; level: number; costPicos: Picos; waivedPicos: Picos }>
 
-/** `cost + waived` is always the price of `usage`: a fault of ours or the upstream's is waived, anything else is charged. */
+/** `cost + waived` is always the price of `usage`: after a fault of ours or the upstream's the price is waived, else it is charged. */
 export function chargeOf(outcome: Outcome, seen: Observation, bounds: Bounds, prices: Prices): Charge {
   if (outcome === 'complete') {
     const { usage, promptTokens, isEstimated } = finalUsage(seen, bounds)

@@ -1,5 +1,5 @@
 /**
- * Prepaid codes: their form, their checksum, and how one is read that a person typed. Rules: pages.md "Codes"; the alphabet is Crockford's
+ * Prepaid codes: their form, their checksum, and how a typed code is read. Rules: pages.md "Codes"; the alphabet is Crockford's
  * (https://www.crockford.com/base32.html), which has no letter that looks like a digit.
  */
 
@@ -10,7 +10,7 @@ const RANDOM_LENGTH = 24
 const LENGTH = RANDOM_LENGTH + 1
 const GROUP_LENGTH = 5
 const CODE = new RegExp(`^(?:${PREFIX})?([${ALPHABET}]{${LENGTH}})$`)
-/** Above every real code with all the spaces and lines that a person may leave in it. */
+/** Longer than any code with all the spaces and line breaks that a person may leave in it. */
 const TYPED_LENGTH_MAX = 200
 
 /** `TG-` and five groups of five: 24 characters of five random bits each, and the checksum. `randomBytes` must give at least 24 bytes. */
@@ -20,7 +20,7 @@ export function makeCode(randomBytes: () => Uint8Array): string {
   return written([...digits, checksum(digits)].map((digit) => ALPHABET.charAt(digit)).join(''))
 }
 
-/** The code as it was given out, however it was typed: in any case, with or without hyphens and the prefix, O for 0, I or L for 1. Undefined: it is none of ours. */
+/** The code as it was given out, however it was typed: in any case, with or without hyphens and the prefix, O for 0, I or L for 1. Undefined: the text is no code of ours. */
 export function readCode(typed: string): string | undefined {
   if (typed.length > TYPED_LENGTH_MAX) return undefined
   const plain = typed

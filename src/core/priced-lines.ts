@@ -15,7 +15,7 @@ const RATE_OF: readonly (readonly [counter: keyof Usage, rate: keyof Rates])[] =
   ['serverToolUses', 'serverToolUse'],
 ]
 
-/** All six, also where nothing was counted; their prices add up to what was charged, or waived. */
+/** All six lines, also those with a count of 0; their prices add up to what was charged, or waived. */
 export const pricedLines = (usage: Usage, rates: Rates): readonly PricedLine[] =>
   RATE_OF.map(([counter, rate]) => ({
     counter,

@@ -3,7 +3,7 @@
 import { maxPicos, type Picos, picos, ZERO } from './money.ts'
 import type { Usage } from './usage.ts'
 
-/** Picodollars a token, and a use of a server tool. The receipt keeps the rates it was computed with. */
+/** Picodollars for each token, and for each use of a server tool. The receipt keeps the rates that its cost was computed with. */
 export type Rates = Readonly<{
   input: Picos
   output: Picos
@@ -13,19 +13,19 @@ export type Rates = Readonly<{
   serverToolUse: Picos
 }>
 
-/** The rates of prompts above so many tokens: of the whole request, not only of the tokens above. */
+/** The rates for prompts of more than `abovePromptTokens`: they apply to the whole request, not only to the tokens above. */
 type PriceLevel = Readonly<{ abovePromptTokens: number; rates: Rates }>
 
 /** What a model costs: `rates`, and levels above them, in rising order of their prompts. */
 export type Prices = Readonly<{ rates: Rates; levels: readonly PriceLevel[] }>
 
-/** Of a prompt, cache reads and writes with it: 0 is `rates`, 1 the first level. */
+/** The price level of a prompt, whose tokens include cache reads and writes: 0 is `rates`, 1 the first of `levels`. */
 export const levelOf = ({ levels }: Prices, promptTokens: number): number =>
   levels.findLastIndex(({ abovePromptTokens }) => promptTokens > abovePromptTokens) + 1
 
 export const ratesAt = ({ rates, levels }: Prices, level: number): Rates => levels[level - 1]?.rates ?? rates
 
-/** Exact: no rounding, no minimum, no multiplier but those in the rates. */
+/** The exact cost: no rounding, no minimum, no multiplier but those in the rates. */
 export const costOf = (usage: Usage, rates: Rates): Picos =>
   picos(
     times(usage.input, rates.input) +
@@ -36,10 +36,10 @@ export const costOf = (usage: Usage, rates: Rates): Picos =>
       times(usage.serverToolUses, rates.serverToolUse),
   )
 
-/** Most counters of most requests are 0, and a bigint is made for each that is not. */
+/** A count of 0 makes no bigint: most counters of most requests are 0. */
 const times = (count: number, rate: bigint): bigint => (count === 0 ? ZERO : BigInt(count) * rate)
 
-/** What the cached tokens would have cost at the input rate less what they cost: less than 0 where writes cost more than reads saved. */
+/** What the cached tokens would have cost at the input rate less what they cost: negative where writes cost more than reads saved. */
 export const savedByCache = (usage: Usage, rates: Rates): Picos =>
   picos(
     BigInt(usage.cacheRead) * (rates.input - rates.cacheRead) -
@@ -51,22 +51,22 @@ export const savedByCache = (usage: Usage, rates: Rates): Picos =>
 export type Bounds = Readonly<{
   /** Bytes of the body that goes to the upstream: a token is never shorter than a byte. */
   bodyBytes: number
-  /** Images, documents, URLs or server tools: their tokens are not bounded by the body, so the whole context window is. */
+  /** Images, documents, URLs or server tools: the body's bytes do not bound their tokens, so the input bound is the whole context window. */
   hasOpaqueInput: boolean
-  /** How often the upstream may read the input again by itself: 0 to `PASSES_MAX`. */
+  /** How often the upstream may read the input again of its own accord: 0 to `PASSES_MAX`. */
   passes: number
   /** Uses of the upstream's own tools that the request allows. */
   serverToolUsesMax: number
   /** The dearest cache write that the request asks for. */
   cacheWrites: 'none' | '5m' | '1h'
   outputTokensMax: number
-  /** What a token is taken for where the upstream gives no figure, as the model's configuration says. */
+  /** The bytes that count as a token where the upstream gives no figure; the model's configuration sets it. */
   bytesPerToken: number
-  /** Tokens that the input is taken for there: never more than is held for it. */
+  /** The estimate of the input's tokens, used there: never more than is held for the input. */
   inputEstimate: number
 }>
 
-/** More passes are not reserved for: what such a request really costs is counted when it is above its hold. */
+/** The hold reserves no more passes than these; a request that costs more than its hold is counted by a metric. */
 export const PASSES_MAX = 10
 
 /**

@@ -15,11 +15,11 @@ export type RateStep = Readonly<{
 }>
 
 const MINUTE_MS = 60_000
-/** More than the error of adding intervals up in floating point, less than a clock of milliseconds can tell. */
+/** Greater than the floating-point error of adding intervals up, smaller than a clock of milliseconds can tell. */
 const SLACK_MS = 0.1
 
 /**
- * One request at `now` (milliseconds), or as many `units` of something at once. `tat` is the state that the last step gave; undefined for a client that was
+ * Decides on one request at `now` (milliseconds), or on `units` of something, such as bytes, at once. `tat` is the state that the last step gave; undefined for a client that was
  * never seen. The state is never believed to be further ahead than a full burst, so that a clock that jumps back locks a key out for at most one interval.
  */
 export function step(tat: number | undefined, now: number, { perMinute, burst }: RateRule, units = 1): RateStep {

@@ -1,24 +1,24 @@
 /**
- * What reading a body costs the thread that does it, told from its bytes before any of it is decoded: the dearest request of so many separators, from its JSON
- * to the native call in whatever format makes most of it. Rules: requests.md "Heavy bodies".
+ * Estimates how long reading a body takes its thread, from its bytes alone, before any is decoded. It assumes the dearest request with as many separators, from its JSON
+ * to the native call, in the format that takes longest. Rules: requests.md "Heavy bodies".
  */
 
-/** Nanoseconds of a byte, of a member or an element that a separator begins, and of an escape (`bun run bench bodies` measures them). */
+/** Nanoseconds for a byte, for a member or element that a separator begins, for an escape, and for a byte that is not ASCII (`bun run bench bodies` measures them). */
 const BYTE_NANOS = 2
 const SEPARATOR_NANOS = 300
 const ESCAPE_NANOS = 20
 const WIDE_NANOS = 5
 
-/** Of each byte. Separators count in strings, too: the arguments of a tool are JSON in a string, and are read as JSON. */
+/** The cost of each byte value. Separators inside strings count, too: the arguments of a tool are JSON in a string, and are read as JSON. */
 const NANOS = new Uint16Array(256).fill(BYTE_NANOS, 0, 0x80).fill(WIDE_NANOS, 0x80)
 for (const separator of ',:[{') NANOS[separator.charCodeAt(0)] = SEPARATOR_NANOS
 NANOS['\\'.charCodeAt(0)] = ESCAPE_NANOS
 
-/** What streams may wait for. */
+/** The longest reading that running streams may wait for. */
 const LIGHT_NANOS = 1_000_000
-/** Nothing in so few bytes takes that long, whatever stands there. */
+/** A body of so few bytes never takes that long, whatever it holds. */
 export const LIGHT_BYTES = 8 * 1024
-/** So often it is looked whether the rest matters. */
+/** After each block the sum is compared with the limit, so that the rest of a heavy body is not added up. */
 const BLOCK_BYTES = 16 * 1024
 
 /** Whether a body is read in about a millisecond. */

@@ -20,7 +20,7 @@ const DATE = /-\d{8}$/
 
 /**
  * Returns one comparison for each bucket and model, sorted by both. `toleranceMillionths` is how far a counter may differ, in millionths of the larger
- * figure. Usage under one of our model ids that the report lacks counts under its dated id, if the report has that.
+ * figure. Where the report lacks one of our model ids but has its dated id, our usage counts under the dated id.
  */
 export function compareBooks(theirs: readonly Entry[], ours: readonly Entry[], toleranceMillionths: number): readonly Comparison[] {
   const hasModels = theirs.every(({ model }) => model !== null)

@@ -13,11 +13,11 @@ export function errorBody(refusal: Refusal): ErrorBody {
   return { type: 'error', error: { type, message: refusal.message, ...(code === undefined ? {} : { code }) } }
 }
 
-/** The same on messages, with the detail by which the vendor's SDKs throw typed errors. Rules: messages.md "Error details". */
+/** The error body on messages: the standard one with the detail by which the vendor's SDKs throw typed errors. Rules: messages.md "Error details". */
 export const nativeErrorBody = (refusal: Refusal): ErrorBody => withDetails(refusal, codeOf(refusal))
 
 /**
- * The data of an `error` event on messages: the vendor's own type beside ours, too, where the request may be sent again. Its clients look for that type before
+ * The data of an `error` event on messages. Where the request may be sent again, it has the vendor's own type beside ours: the vendor's clients look for that type before
  * they retry a stream that broke. Rules: messages.md "Error events".
  */
 export function errorEventBody(refusal: Refusal): ErrorBody {
@@ -34,7 +34,7 @@ function withDetails(refusal: Refusal, details: Details): ErrorBody {
   return { type, error: Object.keys(details).length === 0 ? error : { ...error, details } }
 }
 
-/** Headers of an error answer; the request's id is the caller's to add. */
+/** Headers of an error answer; the caller adds the request's id. */
 export function errorHeaders(refusal: Refusal): Record<string, string> {
   return {
     'content-type': 'application/json',

@@ -1,9 +1,9 @@
 /**
- * Refusals: the answers given instead of a model's reply. A refusal is a value; only bugs are thrown. One row an error, its name is its metric label.
+ * Refusals: the answers given instead of a model's reply. A refusal is a value; only bugs are thrown. The table has one row for each error; the row's name is its metric label.
  * Rules: contract.md "Errors"; faults.md "Before the first byte", "Our own".
  */
 
-/** `nativeType`: what the vendor would call it, said beside our type in the error events of messages. Only on rows that may be retried. */
+/** `nativeType`: the vendor's type for this error, written beside our type in the error events of messages. Only rows that may be retried have it. */
 type Row = Readonly<{
   status: number
   type: ErrorType
@@ -45,7 +45,7 @@ export const REFUSALS = {
     isRetryable: false,
   },
   rateLimited: { status: 429, type: 'rate_limit_error', message: 'Rate limit exceeded; retry later', isRetryable: true },
-  /** The balance is there but running requests hold it. */
+  /** The account has a balance, but running requests hold all of it. */
   balanceHeld: { status: 429, type: 'rate_limit_error', message: 'Rate limit exceeded; retry later', isRetryable: true },
   /** The same request, under the same Idempotency-Key, is still being answered, and cannot be joined. */
   repetitionRunning: { status: 429, type: 'rate_limit_error', message: 'Rate limit exceeded; retry later', isRetryable: true },
@@ -74,11 +74,11 @@ const MODEL_ID_LENGTH_MAX = 200
 export class Refusal {
   readonly name: RefusalName
   readonly message: string
-  /** Whole seconds, 1 to 30; undefined where the row must not be retried. */
+  /** Whole seconds, 1 to 30; undefined where the client must not retry. */
   readonly retryAfterSeconds: number | undefined
   /** `error.details.error_code`, where a client's behaviour depends on it. */
   readonly errorCode: string | undefined
-  /** The rest of the request's body is not waited for: its connection closes behind the answer. */
+  /** The gateway does not wait for the rest of the request's body: the connection closes after the answer. */
   readonly leavesBody: boolean
 
   constructor(name: RefusalName, more: { message?: string; retryAfterSeconds?: number; errorCode?: string; leavesBody?: boolean } = {}) {

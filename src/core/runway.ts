@@ -2,12 +2,12 @@
 
 import { type Picos, picos, sumPicos, ZERO } from './money.ts'
 
-/** `days`: whole days that the balance lasts, null where nothing was spent. `aDayPicos`: the pace. */
+/** `days`: whole days that the balance lasts, null where nothing was spent. `aDayPicos`: the pace, in picodollars a day. */
 export type Runway = Readonly<{ days: number | null; aDayPicos: Picos }>
 
 /**
- * `past`: what each of the last whole days cost, the newest first; `today`: what today cost so far. The pace is the mean of the days from the first on that cost
- * something, and today's where that is more already.
+ * `past`: what each of the last whole days cost, the newest first; `today`: what today cost so far. The pace is the mean of the days since the first that cost
+ * something, or what today has cost where that is already more.
  */
 export function runwayOf(balance: Picos, past: readonly Picos[], today: Picos): Runway {
   const inUse = past.length - [...past].reverse().findIndex((cost) => cost > ZERO)

@@ -1,6 +1,6 @@
-/** Which acknowledged writes are lost when the server, or its disk, fails: told from its settings and the standbys that it shows. Rules: nodes.md "What Postgres promises". */
+/** Which acknowledged writes are lost when the server, or its disk, fails: judged by its settings and the standbys that it shows. Rules: nodes.md "What Postgres promises". */
 
-/** Settings as Postgres spells them. `standbys`: how many follow now. `waitedFor`: for how many of them a commit waits; null: hidden from a role without `pg_monitor`. */
+/** Settings as Postgres spells them. `standbys`: how many follow now. `waitedFor`: how many of them a commit waits for; null: hidden from a role without `pg_monitor`. */
 export type PromiseFacts = Readonly<{
   fsync: string
   fullPageWrites: string

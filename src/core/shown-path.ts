@@ -4,7 +4,7 @@
  */
 
 const LENGTH_MAX = 200
-/** Keys of ours and of most vendors, whatever follows; and any run as long as a secret, which no path of an API has. */
+/** The prefixes of our keys and most vendors' keys, with whatever follows them; and any run as long as a secret, which no path of an API has. */
 const SECRETS = /\b(?:sk|pk|rk|ak|key|token|bearer|basic)[-_: ]+[^/]*|[^/]{40,}|[0-9A-Za-z+=_-]{32,}/gi
 const MASK = '***'
 const ESCAPE = /%[0-9a-f]{2}/i
@@ -20,7 +20,7 @@ export const shownPath = (path: string): string => {
     .slice(0, LENGTH_MAX)
 }
 
-/** Until nothing is left to decode: what was encoded twice is no less a secret. Bytes, not characters: only ASCII is shown. */
+/** Decodes until nothing is left to decode: a secret that was encoded twice is still a secret. It decodes to bytes, not characters: only ASCII is shown. */
 function decoded(path: string): string {
   let text = path
   for (let round = 0; round < ROUNDS_MAX && ESCAPE.test(text); round++)

@@ -5,14 +5,14 @@
 
 import { GrowingDelay } from './growing-delay.ts'
 
-/** refused: to be told to come back · delayed: the answer waits so long. */
+/** `refusedMs`: the attempt is refused, and may come back after this time · `delayedMs`: the answer waits this long. */
 export type Attempt = Readonly<{ refusedMs: number }> | Readonly<{ delayedMs: number; succeeded: () => void }>
 
 export class SignInDelays {
   readonly #addresses = new GrowingDelay({ firstMs: 1_000, maxMs: 60_000 })
   readonly #emails = new GrowingDelay({ firstMs: 250, maxMs: 4_000 })
 
-  /** Counts as a failure until it is told that it succeeded, so that many at once are counted, too. `now`: milliseconds. */
+  /** Begins an attempt, which counts as a failure until `succeeded` is called, so that many at once are counted, too. `now`: milliseconds. */
   begin(address: string, email: string, now: number): Attempt {
     const refusedMs = this.#addresses.waitMs(address, now)
     if (refusedMs > 0) return { refusedMs }
@@ -20,7 +20,7 @@ export class SignInDelays {
     const counted = [this.#addresses.count(address, now), this.#emails.count(email, now)]
     return {
       delayedMs,
-      // Its own count alone: else one good sign-in would pay for any number of guesses.
+      // A success takes back only its own count: else one good sign-in would pay for any number of guesses.
       succeeded: () => {
         for (const takeBack of counted) takeBack()
       },

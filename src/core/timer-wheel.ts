@@ -1,19 +1,19 @@
 /**
- * A timer wheel: waiters sorted by the tick in which their time comes, so that entering, leaving and a tick cost the same however many wait. It has no clock:
- * its driver turns it. An event that only moves a time allocates nothing: the waiter checks its time when its turn comes, and enters again.
+ * A timer wheel: it sorts waiters by the tick in which their time comes, so that entering, leaving and a tick cost the same however many wait. The wheel has no clock:
+ * its driver turns it. An event that only postpones a time allocates nothing: the waiter checks its time when its turn comes, and enters again.
  */
 
-/** Enters one wheel, at one place. `tick` is the wheel's own. */
+/** A waiter. It can be in one wheel, at one place. Only the wheel writes `tick`. */
 export interface Timed {
   tick: number
-  /** Its time has come and it has left the wheel; it may enter again. */
+  /** Called when its time has come. The waiter has left the wheel and may enter again. */
   onTime(nowMs: number): void
 }
 
-/** Of `tick`: it is in no wheel. */
+/** The `tick` of a waiter that is in no wheel. */
 export const NO_TICK = -1
 
-/** How late a time may be. */
+/** A tick, and so the most by which a waiter is called late. */
 export const TICK_MS = 16
 const SLOTS = 512
 
@@ -23,7 +23,7 @@ export class TimerWheel {
   #lastTick = 0
   #size = 0
 
-  /** `onFirst`: something waits where nothing did, so that the wheel must turn. */
+  /** `onFirst` is called when the empty wheel gets its first waiter: the driver must then turn it. */
   constructor(onFirst: () => void = () => undefined) {
     this.#onFirst = onFirst
   }
@@ -32,7 +32,7 @@ export class TimerWheel {
     return this.#size === 0
   }
 
-  /** `timed` will hear when `dueMs` has come, on the next turn where it has already. Replaces its earlier time. */
+  /** The wheel calls `timed` when `dueMs` has come, or on the next turn when it already has. Replaces the waiter's earlier time. */
   set(timed: Timed, dueMs: number): void {
     this.drop(timed)
     timed.tick = Math.max(this.#lastTick + 1, Math.ceil(dueMs / TICK_MS))
@@ -48,10 +48,10 @@ export class TimerWheel {
     this.#size--
   }
 
-  /** Calls everything whose time has come by `nowMs`. */
+  /** Calls every waiter whose time has come by `nowMs`. */
   turn(nowMs: number): void {
     const tick = Math.floor(nowMs / TICK_MS)
-    // After any pause one round passes every slot.
+    // However long the pause was, one round passes every slot.
     let at = Math.max(this.#lastTick + 1, tick - SLOTS + 1)
     this.#lastTick = Math.max(this.#lastTick, tick)
     for (; at <= tick; at++) for (const timed of this.#slot(at)) if (timed.tick <= tick) this.#call(timed, nowMs)

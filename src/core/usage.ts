@@ -5,7 +5,7 @@
 
 import { isObject } from './json.ts'
 
-/** What is billed: whole tokens a class, and uses of the upstream's own tools. Never negative. */
+/** What is billed: whole tokens of each class, and uses of the upstream's own tools. Never negative. */
 export type Usage = Readonly<{
   input: number
   output: number
@@ -17,7 +17,7 @@ export type Usage = Readonly<{
 
 export const NO_USAGE: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, serverToolUses: 0 }
 
-/** Tokens written to the cache, by their lifetime: two prices. */
+/** Tokens written to the cache, by lifetime: each lifetime has its own price. */
 type CacheWrites = Readonly<{ fiveMinutes: number; oneHour: number }>
 
 /** The native `usage` object as it stands after some events. `undefined`: never reported. Counters are cumulative; see `mergeUsage`. */
@@ -31,7 +31,7 @@ export type ReportedUsage = Readonly<{
   serverToolUses: number | undefined
   /** Tokens of the largest prompt among `usage.iterations`; undefined where there are none. A price level is chosen by it. */
   largestPrompt: number | undefined
-  /** `usage.iterations` that the top level leaves out: compaction and advisor runs. */
+  /** The sum of those `usage.iterations` that the top level leaves out: compaction and advisor runs. */
   hidden: Usage
   /** A counter was negative, fractional, not a number or beyond `COUNTER_MAX`; it was ignored. */
   absurd: boolean
@@ -50,8 +50,8 @@ export const NOT_REPORTED: ReportedUsage = {
 }
 
 /**
- * No request reads or writes this many tokens: windows end at a few million, and hidden iterations are a few windows. A larger counter, or sum, is a
- * broken upstream's; what it would cost must not reach an account.
+ * No request reads or writes this many tokens: windows end at a few million, and hidden iterations are a few windows. A larger counter, or sum, comes from a
+ * broken upstream, and its cost must not reach an account.
  */
 const COUNTER_MAX = 20_000_000
 export const SERVER_TOOL_USES_MAX = 10_000
@@ -59,7 +59,7 @@ export const SERVER_TOOL_USES_MAX = 10_000
 const HIDDEN_ITERATIONS = new Set(['compaction', 'advisor_message'])
 
 /**
- * Merges a later native `usage` object into what was known, one object at a time. A counter that is present overwrites the older one and is never added to
+ * Merges a later native `usage` object into the figures so far, one object at a time. A counter that is present overwrites the older one and is never added to
  * it. A 0 overwrites a positive one only in an object with `iterations`, which is a full statement: some upstreams send 0 for what they do not repeat.
  * Hidden iterations are those of the last object that has any.
  */
@@ -97,7 +97,7 @@ export function mergeUsage(known: ReportedUsage, usage: unknown): ReportedUsage 
   }
 }
 
-/** Undefined where `cache_creation` says nothing of either lifetime. */
+/** Undefined where `cache_creation` states neither lifetime. */
 function splitOf(creation: unknown, count: (value: unknown) => number | undefined): CacheWrites | undefined {
   if (!isObject(creation)) return undefined
   const fiveMinutes = count(creation['ephemeral_5m_input_tokens'])
@@ -105,11 +105,11 @@ function splitOf(creation: unknown, count: (value: unknown) => number | undefine
   return fiveMinutes === undefined && oneHour === undefined ? undefined : { fiveMinutes: fiveMinutes ?? 0, oneHour: oneHour ?? 0 }
 }
 
-/** Cache writes as one object states them. Without a total of its own it is what the split sums to. */
+/** Cache writes as one object states them. Where the object has no total, `total` is the sum of the split. */
 type StatedWrites = Readonly<{ total: number | undefined; split: CacheWrites | undefined }>
 
 /**
- * The split is one statement: taken whole when its parts sum to the total, else the total counts as 5 m. A total alone keeps what the older split says of it.
+ * A split counts only as a whole: when its parts do not sum to the total, the total counts as 5 m. A total that comes alone keeps the older split's 1 h part, as far as it fits.
  */
 function newestWrites(known: CacheWrites | undefined, { total, split }: StatedWrites, isFull: boolean): CacheWrites | undefined {
   if (total === undefined || (total === 0 && known !== undefined && !isFull)) return known
@@ -140,10 +140,10 @@ export const billedUsage = (reported: ReportedUsage): Usage =>
     reported.hidden,
   )
 
-/** All that was read, and written to the cache. */
+/** All input tokens: read afresh, read from the cache, and written to it. */
 export const promptOf = ({ input, cacheRead, cacheWrite5m, cacheWrite1h }: Usage): number => input + cacheRead + cacheWrite5m + cacheWrite1h
 
-/** The prompt by which a price level is chosen: the largest that the upstream read in one pass, where it tells its passes. */
+/** The prompt by which a price level is chosen: the largest that the upstream read in one pass, where it lists its passes. */
 export const pricedPromptOf = ({ largestPrompt }: ReportedUsage, billed: Usage): number =>
   Math.min(largestPrompt ?? Number.POSITIVE_INFINITY, promptOf(billed))
 
@@ -163,7 +163,7 @@ function serverToolUses(value: unknown): number | undefined | 'absurd' {
   return sum <= SERVER_TOOL_USES_MAX ? sum : 'absurd'
 }
 
-/** Undefined: none of them says what it read. */
+/** Undefined: no iteration says what it read. */
 function largestPromptOf(iterations: readonly unknown[]): number | undefined {
   const prompts = iterations
     .filter(isObject)
@@ -173,7 +173,7 @@ function largestPromptOf(iterations: readonly unknown[]): number | undefined {
   return prompts.length === 0 ? undefined : Math.max(...prompts)
 }
 
-/** Undefined: none of them is hidden. */
+/** Undefined: no iteration is hidden. */
 function hiddenIterations(iterations: readonly unknown[]): Usage | undefined | 'absurd' {
   if (iterations.length === 0) return undefined
   const reported = iterations

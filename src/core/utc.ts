@@ -4,14 +4,14 @@ export const DAY_MS = 86_400_000
 
 const ZONED = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
 
-/** `2026-11-30` in whole days since 1970. Undefined: no day that a calendar has. */
+/** `2026-11-30` in whole days since 1970. Undefined: the text is no day of the calendar. */
 export function dayOf(text: string): number | undefined {
   const time = parse(`${text}T00:00:00Z`)
-  // The engine takes a 31st of February for the 3rd of March.
+  // The engine reads February 31 as March 3, so the day must print as it was written.
   return Number.isNaN(time) || dayText(time / DAY_MS) !== text ? undefined : time / DAY_MS
 }
 
-/** A day, or a time with its zone (`2026-11-30T12:00:00Z`), in Unix milliseconds; as the `end` of a span, before which it is, a day counts whole. */
+/** A day, or a time with its zone (`2026-11-30T12:00:00Z`), in Unix milliseconds; a day as the `end` of a span, which is exclusive, means the beginning of the next day. */
 export function edgeOf(text: string, edge: 'start' | 'end'): number | undefined {
   const day = dayOf(text.slice(0, 10))
   if (day === undefined) return undefined
@@ -20,7 +20,7 @@ export function edgeOf(text: string, edge: 'start' | 'end'): number | undefined 
   return Number.isNaN(time) ? undefined : time
 }
 
-/** The day in which a moment is. */
+/** The UTC day of a moment, in whole days since 1970. */
 export const dayAt = (timeMs: number): number => Math.floor(timeMs / DAY_MS)
 
 // biome-ignore lint/style/noRestrictedGlobals: it writes a day that it is given

@@ -1,6 +1,6 @@
 /**
- * The stream of `invoke-with-response-stream` as the native stream that is inside it: binary frames in, server-sent events out. The JSON of a delta is decoded
- * from its base64 to where it leaves from, and is not parsed. Rules: native.md "Binary frames"; house.md "One stage".
+ * The stream of `invoke-with-response-stream` as the native stream inside it: binary frames in, server-sent events out. The JSON of a delta is decoded
+ * from its base64 directly into the output, and is not parsed. Rules: native.md "Binary frames"; house.md "One stage".
  */
 
 import { ascii, type ByteString, EMPTY, fromBytes, toBytes } from '../bytes/byte-string.ts'
@@ -18,11 +18,11 @@ import { BinaryFrameSplitter, type Crc32, type OnBinaryFrame } from './split-fra
 
 export type DecoderOptions = Readonly<{
   crc32: Crc32
-  /** The door counted the answer otherwise than the answer's own usage does. */
+  /** Called when the door's count of the answer differs from the answer's own usage. */
   onDifference: (difference: CountDifference) => void
 }>
 
-/** How a payload begins that needs no parser, and the base64 of nearly every event: 30 bytes are exactly 40 of it. */
+/** How a payload begins that needs no parser, and how the base64 of nearly every event begins: its first 30 bytes are exactly 40 characters of base64. */
 const PAYLOAD_HEAD = '{"bytes":"'
 const DELTA_HEAD = Buffer.from('{"type":"content_block_delta",').toString('base64')
 const DELTA_LINES = ascii`event: content_block_delta\ndata: `
@@ -33,15 +33,15 @@ const DOOR_FIELD = /^amazon-bedrock-/
 const TYPE = /^[\w.-]{1,64}$/
 const SPACE = 0x20
 const QUOTE = 0x22
-/** What is put together in one push. It leaves before the push ends, so that all streams share the room. */
+/** The output of the running push. It is taken before the push ends, so all streams share one writer. */
 const OUT = new ByteWriter()
 
 export class EventStreamDecoder {
-  /** The bytes are no such stream. What was decoded before it still counts; nothing more is. */
+  /** The bytes are no such stream. What was decoded so far still counts; nothing more is decoded. */
   isBroken = false
   readonly #splitter: BinaryFrameSplitter
   readonly #onDifference: DecoderOptions['onDifference']
-  /** The headers of the last frame that held an event, and how its payload began: nearly all frames have the same. */
+  /** The headers of the last frame that held an event, and the beginning of its payload: nearly all frames have the same. */
   #usualHead = EMPTY
   #reported = NOT_REPORTED
   #hasFailed = false
@@ -51,14 +51,14 @@ export class EventStreamDecoder {
     this.#onDifference = onDifference
   }
 
-  /** The events that became whole, as a native upstream would send them. */
+  /** Decodes a chunk; returns the events that became whole, as a native upstream would send them. */
   push(chunk: Uint8Array): Uint8Array {
     OUT.clear()
     if (!this.isBroken && !this.#splitter.push(chunk, this.#onFrame)) this.isBroken = true
     return OUT.take()
   }
 
-  /** Whether the stream may end here. */
+  /** True where no frame is open, so that the stream may end. */
   get isBetweenFrames(): boolean {
     return this.#splitter.isBetweenFrames
   }
@@ -75,7 +75,7 @@ export class EventStreamDecoder {
     else if (fields?.get(':event-type') === 'chunk' && payload.startsWith(PAYLOAD_HEAD)) this.#usualHead = head
   }
 
-  /** False for what is no such message. Types of events other than `chunk` have nothing of an answer. */
+  /** False where the frame is no message of such a stream. Events of a type other than `chunk` hold no part of an answer and are left out. */
   #message(fields: ReadonlyMap<string, string> | undefined, payload: ByteString): boolean {
     switch (fields?.get(':message-type')) {
       case 'event':
@@ -95,7 +95,7 @@ export class EventStreamDecoder {
     return true
   }
 
-  /** False where it is no base64. */
+  /** Writes the event that `base64` holds; false where it is not base64. */
   #event(base64: string | undefined): boolean {
     if (base64 === undefined) return false
     const start = OUT.length
@@ -113,7 +113,7 @@ export class EventStreamDecoder {
     return isDecoded
   }
 
-  /** An event that is no usual delta, which few are. One without a type has nothing of an answer; one that cannot be read is for the stream's reader to judge. */
+  /** Writes one of the few events that are no usual deltas. An event without a type is left out; an event that cannot be parsed goes on, for the stream's reader to judge. */
   #other(json: ByteString): void {
     const event = readNativeEvent({ event: EMPTY, data: json }, 'vendor')
     if (event === undefined) return
@@ -149,7 +149,7 @@ function write(event: ByteString): void {
   OUT.text(event)
 }
 
-/** The event as it came, without what the door added. */
+/** The event as it came, without the fields that the door added. */
 function written({ type, body }: NativeEvent, json: ByteString): ByteString {
   const added = Object.keys(body).filter((name) => DOOR_FIELD.test(name))
   const line = oneLine(added.length === 0 ? json : without(added, body, json))
@@ -161,7 +161,7 @@ function without(names: readonly string[], json: NativeEvent['body'], text: Byte
   return fromBytes(edited(bytes, memberEdits({ bytes, json, members: membersOf(text) }, new Map(names.map((name) => [name, undefined])))))
 }
 
-/** JSON has line ends only between its tokens, where a space is the same. */
+/** Replaces line ends by spaces: in JSON, line ends stand only between tokens, where a space means the same. */
 const oneLine = (json: ByteString): ByteString => json.replace(LINE_ENDS, ' ') as ByteString
 
 const LINE_ENDS = /[\r\n]/g

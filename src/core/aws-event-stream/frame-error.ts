@@ -4,7 +4,7 @@ import { type ByteString, decode } from '../bytes/byte-string.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import { writeNativeEvent } from '../native/event.ts'
 
-/** The HTTP status that each kind has where it comes before the stream: its row of the table of faults. */
+/** The HTTP status with which each kind of error is answered before a stream begins; it leads to the row in the table of faults. */
 const STATUSES: ReadonlyMap<string, number> = new Map([
   ['internalServerException', 500],
   ['modelStreamErrorException', 424],
@@ -14,7 +14,7 @@ const STATUSES: ReadonlyMap<string, number> = new Map([
   ['validationException', 400],
 ])
 
-/** `kind` is the header `:exception-type`. Its name counts where it is known as an error's type, else the status; of a kind that is neither, it is a 500. */
+/** `kind` is the header `:exception-type`. The kind's name gives the type where it is known as one, else the kind's status does; an unknown kind counts as a 500. */
 export function exceptionEvent(kind: string, payload: ByteString): ByteString {
   const said = objectOf(payload)
   const original = said['originalStatusCode']

@@ -2,7 +2,7 @@
 
 import { decode, fromBytes } from '../bytes/byte-string.ts'
 
-/** By name; only texts, which all that are known are. Undefined where the bytes are no headers. */
+/** The headers by name; only those with a text value, as all known headers have. Undefined where the bytes are no headers. */
 export function readFrameHeaders(bytes: Uint8Array, from: number, to: number): ReadonlyMap<string, string> | undefined {
   const headers = new Map<string, string>()
   for (let at = from; at < to; ) {
@@ -21,5 +21,5 @@ const BYTES = 6
 const TEXT = 7
 const hasLength = (type: number): boolean => type === BYTES || type === TEXT
 
-/** By type: true, false, numbers of one to eight bytes, a time, a UUID. */
+/** The bytes that a value takes, by its type: true, false, numbers of one to eight bytes, a time, a UUID. */
 const FIXED_BYTES: Readonly<Record<number, number>> = { 0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16 }

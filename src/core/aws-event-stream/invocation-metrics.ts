@@ -1,4 +1,4 @@
-/** What Bedrock counts of an answer, beside what the answer's own usage says: a check on our count. Rules: native.md "Binary frames". */
+/** Bedrock's own count of an answer, compared with the usage that the answer states: a check on our count. Rules: native.md "Binary frames". */
 
 import { isObject } from '../json.ts'
 import { cacheCreationOf, type ReportedUsage } from '../usage.ts'
@@ -9,8 +9,8 @@ export const METRICS_FIELD = 'amazon-bedrock-invocationMetrics'
 export type CountDifference = Readonly<{ counter: 'input' | 'output' | 'cache_read' | 'cache_write'; ours: number; theirs: number }>
 
 /**
- * `metrics` is the field's value. Undefined where nothing differs, or where a side does not tell. Whether their input has the cached tokens in it is not said
- * anywhere: either agrees.
+ * `metrics` is the field's value. Undefined where nothing differs, or where one side has no figure. Whether their input includes the cached tokens is not documented:
+ * a figure that fits either way is no difference.
  */
 export function countDifference(reported: ReportedUsage, metrics: unknown): CountDifference | undefined {
   if (!isObject(metrics)) return undefined

@@ -5,7 +5,7 @@
 
 import { BINARY_FRAME_BYTES_MAX } from '../limits.ts'
 
-/** CRC-32 as of gzip: the engine's own, handed in. */
+/** The CRC-32 that gzip uses; the caller passes the engine's own. */
 export type Crc32 = (bytes: Uint8Array) => number
 
 /** Where a frame's headers and payload stand in `bytes`: they are only valid during the call. */
@@ -18,7 +18,7 @@ const HEADERS_BYTES_MAX = 128 * 1024
 
 export class BinaryFrameSplitter {
   readonly #crc32: Crc32
-  /** The open frame. Its room grows with what has come, not with the length that it claims. */
+  /** The open frame. Its buffer grows with the bytes that have come, not with the length that the frame claims. */
   #open: Uint8Array = EMPTY
   #openLength = 0
 
@@ -26,7 +26,7 @@ export class BinaryFrameSplitter {
     this.#crc32 = crc32
   }
 
-  /** False when a frame cannot be one: its lengths or a CRC are wrong. The splitter must not be fed again. */
+  /** False when a frame is invalid: its lengths or a CRC are wrong. The splitter must not be fed again. */
   push(chunk: Uint8Array, onFrame: OnBinaryFrame): boolean {
     let at = 0
     while (this.#openLength > 0 && at < chunk.length) {
@@ -49,7 +49,7 @@ export class BinaryFrameSplitter {
     return true
   }
 
-  /** Nothing of a frame has come that is not whole. */
+  /** True where no frame is open: all bytes so far belong to whole frames. */
   get isBetweenFrames(): boolean {
     return this.#openLength === 0
   }
@@ -85,7 +85,7 @@ export class BinaryFrameSplitter {
 
 const EMPTY = new Uint8Array()
 
-/** An unsigned number of four bytes, the first the highest. */
+/** An unsigned number of four bytes, the most significant first. */
 const lengthAt = (bytes: Uint8Array, at: number): number =>
   (byteAt(bytes, at) * 0x1_00_00_00 + ((byteAt(bytes, at + 1) << 16) | (byteAt(bytes, at + 2) << 8) | byteAt(bytes, at + 3))) >>> 0
 

@@ -1,14 +1,14 @@
 /**
- * Bytes that are put together piece by piece, in memory that is used again: what is small leaves as a copy, what is large leaves with the memory it stands in.
+ * Bytes that are put together piece by piece, in memory that is reused: a small output is given as a copy, a large one with the memory that it stands in.
  * Rules: platform.md "Byte strings".
  */
 
 import type { ByteString } from './byte-string.ts'
 
-/** From here on a copy costs more than other memory to go on with. */
+/** From this size on, copying the output costs more than allocating new memory for the next. */
 const LARGE_BYTES = 16 * 1024
 
-/** So many are copied faster four by four than by a call. */
+/** Up to this many bytes, a loop over words of four copies faster than a call of `set`. */
 const FEW_BYTES = 256
 const WORD_BYTES = 4
 
@@ -17,7 +17,7 @@ export class ByteWriter {
   length = 0
   #view = viewOf(this.bytes)
 
-  /** Room for so many more bytes. */
+  /** Makes room for `more` bytes. */
   reserve(more: number): void {
     if (this.length + more <= this.bytes.length) return
     const larger = Buffer.allocUnsafeSlow(Math.max(this.length + more, LARGE_BYTES))
@@ -31,12 +31,12 @@ export class ByteWriter {
     this.length = 0
   }
 
-  /** This and what follows only where there is room. */
+  /** Writes text. Like the methods below, it needs room that `reserve` made. */
   text(text: ByteString): void {
     this.length += latin1Write.call(this.bytes, text, this.length)
   }
 
-  /** What the base64 stands for; false where it is none. It needs room as if it were written itself. */
+  /** Writes the bytes that the base64 encodes; false where it is not base64. It needs as much room as the base64 text itself. */
   base64(text: string): boolean {
     try {
       this.length += setFromBase64.call(new Uint8Array(this.bytes.buffer, this.bytes.byteOffset + this.length), text).written
@@ -46,13 +46,13 @@ export class ByteWriter {
     }
   }
 
-  /** Once more what was written at `from`. */
+  /** Writes again the `length` bytes that were written at `from`. */
   again(from: number, length: number): void {
     this.bytes.copyWithin(this.length, from, from + length)
     this.length += length
   }
 
-  /** Room and source go on for a word behind it. */
+  /** Copies `source[from, to)`. It copies in words, so room and source must extend a word beyond the end. */
   copy(source: DataView, from: number, to: number): void {
     const length = to - from
     if (length > FEW_BYTES) this.bytes.set(new Uint8Array(source.buffer, source.byteOffset + from, length), this.length)
@@ -63,7 +63,7 @@ export class ByteWriter {
     this.length += length
   }
 
-  /** What was written, the caller's own. */
+  /** Takes what was written; the bytes then belong to the caller. */
   take(): Uint8Array {
     const { bytes, length } = this
     this.length = 0

@@ -1,6 +1,6 @@
 /**
- * A line of JSON as bytes, in one buffer that is used again. The text that is made with every debit, only to be hashed, costs most by the memory that it
- * touches: as strings it took 7 % of a debit more. Every letter is as `JSON.stringify` writes it. `before` stands in front of a value, and is written as by `plain`.
+ * A line of JSON as bytes, in one buffer that is reused. Every debit makes such a text only to hash it; most of its cost is the memory that it
+ * touches: made of strings, it took 7 % of a debit more. The bytes are those that `JSON.stringify` writes. `before` is written in front of a value, as by `plain`.
  */
 
 const BYTES_AT_FIRST = 4_096
@@ -9,7 +9,7 @@ const DECODER = new TextDecoder()
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const ZERO = 0x30
-/** Up to here a number is taken apart as an int32, beyond it in two parts. */
+/** Up to this number the digits are computed with an int32, beyond it in two parts. */
 const INT_MAX = 0x7fff_ffff
 const BILLION = 1_000_000_000
 const LARGE_MAX = BILLION * 1_000_000
@@ -23,7 +23,7 @@ export class JsonBytes {
     return this
   }
 
-  /** They hold until the next change. */
+  /** The line so far, valid until the next change. */
   get bytes(): Uint8Array {
     return this.#bytes.subarray(0, this.#end)
   }
@@ -32,7 +32,7 @@ export class JsonBytes {
     return DECODER.decode(this.bytes)
   }
 
-  /** JSON as it stands: names and marks, or text that needs no escape. ASCII alone. */
+  /** Writes JSON as it is: names and marks, or text that needs no escape. It must be ASCII. */
   plain(text: string): this {
     const { length } = text
     const bytes = this.#withRoomFor(length)
@@ -42,7 +42,7 @@ export class JsonBytes {
     return this
   }
 
-  /** In quotes. */
+  /** Writes a string value, in quotes and escaped. */
   text(before: string, text: string): this {
     this.plain(before)
     const { length } = text
@@ -59,14 +59,14 @@ export class JsonBytes {
     return this
   }
 
-  /** JSON that was made before. */
+  /** Writes JSON that was encoded before. */
   raw(piece: Uint8Array): this {
     this.#withRoomFor(piece.length).set(piece, this.#end)
     this.#end += piece.length
     return this
   }
 
-  /** A whole number of either kind, or null. */
+  /** Writes a whole number or bigint, or null. */
   whole(before: string, number: number | bigint | null): this {
     this.plain(before)
     if (typeof number !== 'number' || !Number.isInteger(number) || number < 0 || number > LARGE_MAX) return this.plain(`${number}`)

@@ -1,5 +1,5 @@
 /**
- * One pass over JSON text before it is parsed: bounds nesting and what the parser has to make (both stall `JSON.parse` long before 32 MB), and notes where the
+ * One pass over JSON text before it is parsed: bounds its nesting and the values that the parser has to make (either stalls `JSON.parse` long before 32 MB), and notes where the
  * top-level members' values stand, so that a value can be replaced without touching another byte. Rules: requests.md "JSON bounds".
  */
 
@@ -17,12 +17,12 @@ export type Member = Readonly<{ name: string; value: Span }>
 export type Scanned = Readonly<{ members: readonly Member[]; separators: number }> | 'too-deep' | 'too-many-separators'
 
 /**
- * Trusts nothing but brackets and quotes, and stops where `JSON.parse` will: whether the text is JSON at all is for that to say. Spans are meant for text that
+ * Looks only at brackets, quotes, commas and colons, and stops where `JSON.parse` stops, which decides whether the text is JSON. The spans are right only for text that
  * parses.
  */
 export const scanJson = (text: ByteString): Scanned => scan(text, JSON_DEPTH_MAX, JSON_SEPARATORS_MAX, 1)
 
-/** The same for text of any kind, of which only the bounds matter: no members are noted. */
+/** The same checks for ordinary text, without noting members. */
 export const checkJsonBounds = (text: string, separatorsMax: number): Scanned => scan(text, JSON_DEPTH_MAX, separatorsMax, 0)
 
 /** The top-level members of JSON text that parsed; their spans count from the start of the text. */
@@ -49,18 +49,18 @@ export function elementsOf(text: ByteString, array: Span): readonly Span[] {
   return elements
 }
 
-/** After so many characters that mean nothing here, the engine's own search, which looks at many at once, is worth its call. */
+/** After so many characters without structure, a call of the engine's own search, which looks at many at once, pays off. */
 const NEAR = 64
 const STRUCTURE = /["[\]{},:]/g
 
-/** `memberDepth`: at which depth the members stand that are noted; 0 is none. */
+/** `memberDepth`: the depth of the members that are noted; 0: none. */
 function scan(text: string, depthMax: number, separatorsMax: number, memberDepth: 0 | 1): Scanned {
   const members: Member[] = []
   const { length } = text
   let depth = 0
   let separators = 0
   let idle = 0
-  /** Between two strings something must stand. */
+  /** True after a string: another string right behind it is no JSON. */
   let isAfterString = false
   let name: string | undefined
   let stringStart = -1
@@ -104,7 +104,7 @@ function scan(text: string, depthMax: number, separatorsMax: number, memberDepth
         }
         break
       default:
-        // A number, a word, or no JSON at all: the parser reads that one thing and stops.
+        // At the top level this is a number, a word, or no JSON at all: the parser reads one value and stops.
         if (depth === 0 && code > 0x20) return { members, separators }
         if (++idle % NEAR === 0) at = find(STRUCTURE, text, at + 1) - 1
     }
@@ -136,13 +136,13 @@ function skipString(text: string, from: number): number {
   return text.length
 }
 
-/** Where the pattern next stands from `from` on; the end of the text when it does not. */
+/** Where the pattern's next match from `from` on is; the end of the text when there is none. */
 function find(pattern: RegExp, text: string, from: number): number {
   pattern.lastIndex = from
   return pattern.test(text) ? pattern.lastIndex - 1 : text.length
 }
 
-/** Printable ASCII without a backslash: what stands there is the name. */
+/** Printable ASCII without a backslash: the inside of such a literal is the name itself. */
 const PLAIN = /^[ -[\]-~]*$/
 
 function memberName(text: string, start: number, end: number): string {

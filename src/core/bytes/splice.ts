@@ -21,11 +21,11 @@ const within = (edits: readonly Edit[], from: number, to: number): readonly Edit
   edits.filter(({ start }) => start >= from && start < to).sort((a, b) => a.start - b.start)
 
 /**
- * What makes some top-level members others, or removes them where the new value is undefined. Of a repeated name only the last occurrence is kept, so that
- * every parser reads what was checked. In order.
+ * The edits that give some top-level members new values, or remove them where the new value is undefined. Of a repeated name only the last occurrence is kept, so that
+ * every parser reads what was checked. The edits are in order.
  */
 export function memberEdits(body: Body, changes: ReadonlyMap<string, ByteString | undefined>): readonly Edit[] {
-  // As many members as names: none is repeated.
+  // Where there are more members than names, a name is repeated.
   const isRepeated = body.members.length > Object.keys(body.json).length
   const last = isRepeated ? new Map(body.members.map(({ name }, index) => [name, index])) : undefined
   const isKept = ({ name }: { name: string }, index: number): boolean =>
@@ -38,10 +38,10 @@ export function memberEdits(body: Body, changes: ReadonlyMap<string, ByteString 
   return edits.sort((a, b) => a.start - b.start)
 }
 
-/** Nothing to change gives the very same bytes. */
+/** Without edits, the result is the very same array. */
 export const edited = (bytes: Uint8Array, edits: readonly Edit[]): Uint8Array => (edits.length === 0 ? bytes : spliceBytes(bytes, edits))
 
-/** Where a place outside the edits is after them. */
+/** Where a place outside the edits stands once they are applied. */
 export const placeAfter = (edits: readonly Edit[], place: number): number =>
   edits.reduce((at, { start, end, text }) => (start < place ? at + text.length - (end - start) : at), place)
 
@@ -49,7 +49,7 @@ const BRACE = 0x7b
 const COMMA = 0x2c
 
 /**
- * A removed member takes the comma before it; the removed ones at the front take the comma after them. From the end of one value to the end of the next
+ * A removed member takes the comma before it; removed members at the front take the comma after them. From the end of one value to the end of the next
  * there is exactly one comma and one name.
  */
 function* removals({ bytes, members }: Body, isKept: (member: Body['members'][number], index: number) => boolean): Generator<Edit> {

@@ -21,7 +21,7 @@ export function readCacheBreakpoints(json: JsonObject, blocks: readonly PlacedBl
   return markers.every(({ value }) => isShort(value)) ? '5m' : '1h'
 }
 
-/** Undefined when the number is allowed. */
+/** Undefined when the request may have so many breakpoints. */
 export const checkBreakpointCount = (found: number): Refusal | undefined =>
   found <= CACHE_BREAKPOINTS_MAX
     ? undefined
@@ -39,5 +39,5 @@ function markersOf(json: JsonObject, blocks: readonly PlacedBlock[]): readonly M
   return markers
 }
 
-/** Five minutes is the vendor's default; for a lifetime that we do not know, the hold counts the dearest. */
+/** Five minutes is the vendor's default; for an unknown lifetime the hold assumes the dearest. */
 const isShort = (marker: unknown): boolean => isObject(marker) && (!isGiven(marker['ttl']) || marker['ttl'] === '5m')

@@ -1,20 +1,20 @@
 /**
- * A prompt that is longer than the model's context window, in the words of servers that are not the vendor's. Agents shorten their conversation when they read
- * the contract's sentence, and no other. Rules: contract.md "Errors"; faults.md "Prompts that are too long".
+ * Recognizes errors about a prompt that is longer than the model's context window, in the words of many servers. Agents shorten their conversation only when they read
+ * the contract's sentence. Rules: contract.md "Errors"; faults.md "Prompts that are too long".
  */
 
 import type { NativeError } from './error.ts'
 
 type Said = Pick<NativeError, 'type' | 'code' | 'message' | 'promptTokens' | 'contextTokens'>
 
-/** `output`: the tokens asked for as an answer, where prompt and answer together are too long. */
+/** `output`: the tokens that the request allows for the answer, where prompt and answer together are too long. */
 type Figures = Readonly<{ prompt: number; window: number; output: number | undefined }>
 
 /** Longer texts are cut: the expressions below search them. */
 const LENGTH_MAX = 4_000
 
 const CONTRACTS = /prompt is too long: \d+ tokens > \d+ maximum/
-/** These stand in an error's type or code; a server that passes on another server's error may have them in its words. */
+/** These names stand in an error's type or code; a server that passes on another server's error may have them in its message. */
 const NAMED = /exceed_context_size|context_length_exceeded|context_?window_?exceeded|prompt_too_long/i
 const SAID = new RegExp(
   [
@@ -44,12 +44,12 @@ const FIGURES = [
   /input token count \((?<prompt>\d+)\) exceeds the maximum number of tokens allowed \((?<window>\d+)\)/i,
 ]
 
-/** Such a text counts the answer in: the prompt alone may have fitted. */
+/** A text with such a word counts the answer in: the prompt alone may have fitted. */
 const COUNTS_OUTPUT = /max_(?:new_|completion_|output_)?tokens|completion|output|requested/i
 
 /**
- * What the client is told of it; undefined where the error is about something else. With the figures it is the contract's sentence, or, where only prompt and
- * output together are too long, the vendor's. Without them it is a sentence of ours that begins as agents expect; a server's own words only where they count the answer in.
+ * The message for the client; undefined where the error is about something else. With figures it is the contract's sentence, or the vendor's where only prompt and
+ * output together are too long. Without figures it is the server's own message where that counts the answer in, else a sentence of ours that begins as agents expect.
  */
 export function contextLengthMessage(said: Said): string | undefined {
   const message = said.message.slice(0, LENGTH_MAX)

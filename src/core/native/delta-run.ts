@@ -1,6 +1,6 @@
 /**
- * The hot path of large reads: deltas that follow each other are found in the bytes themselves and written between the halves of a chunk, without a string
- * being made of anything. It accepts what `DeltaFinder` does, of the block that came last and with plain line ends; all else is left to that one.
+ * The hot path of large reads: deltas that follow each other are found in the bytes themselves and written between the halves of a chunk, without making
+ * a string. It accepts what `DeltaFinder` accepts, but only deltas of the same block as the last one and only LF as line end; `DeltaFinder` handles the rest.
  * Rules: native.md "Stream"; house.md "One stage".
  */
 
@@ -8,7 +8,7 @@ import type { ByteString } from '../bytes/byte-string.ts'
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import { EVENT_BYTES_MAX } from '../limits.ts'
 
-/** What comes before and after a JSON string literal. */
+/** The text before and after a JSON string literal. */
 export type Template = Readonly<{ before: ByteString; after: ByteString }>
 
 const LF = 0x0a
@@ -18,19 +18,19 @@ const SLASH = 0x2f
 const BACKSLASH = 0x5c
 const CLOSING_BRACE = 0x7d
 const WORD_BYTES = 4
-/** An empty literal, two braces and a blank line. */
+/** The shortest rest of a frame behind the prefix: an empty literal, two braces and a blank line. */
 const REST_BYTES_MIN = 6
 
-/** One for all streams: a run is over when `lift` returns. */
+/** One object serves all streams: nothing of a run is needed once `lift` has returned and `contentBytes` was read. */
 export class DeltaRun {
-  /** Of the literals of the last run, without their quotes. */
+  /** The bytes of the literals of the last run, without their quotes. */
   contentBytes = 0
   #prefix = ''
   #prefixBytes = new Uint8Array()
-  /** The same, four bytes at a time. */
+  /** The prefix again, as words of four bytes. */
   #words = new Int32Array()
 
-  /** Writes the deltas that stand in `bytes` from `start` on, each beginning with `prefix`, and gives where the first other thing stands. */
+  /** Writes the deltas that stand in `bytes` from `start` on, each beginning with `prefix`, and returns where the first other thing begins. */
   lift(bytes: Uint8Array, start: number, prefix: string, { before, after }: Template, out: ByteWriter): number {
     this.#know(prefix)
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -38,7 +38,7 @@ export class DeltaRun {
     out.reserve(roomFor(bytes.length - start, prefix.length, halves))
     this.contentBytes = 0
     let end = start
-    /** Where the end of one chunk and the beginning of the next were written together. */
+    /** Where in `out` the end of one chunk and the beginning of the next stand together, to be copied from there; -1 until they were written once. */
     let joint = -1
     let isOpen = false
     while (this.#isKnown(bytes, view, end)) {
@@ -82,11 +82,11 @@ export class DeltaRun {
   }
 }
 
-/** The most that deltas in so many bytes can become. */
+/** The most bytes that the deltas in so many bytes can become. */
 const roomFor = (bytes: number, prefix: number, halves: number): number =>
   bytes + Math.ceil(bytes / (prefix + REST_BYTES_MIN)) * halves + halves + WORD_BYTES
 
-/** As `stringEnd` and `frameEnd` of strings, but for CRLF. */
+/** This and `frameEnd` work as `stringEnd` and `frameEnd` in `delta.ts` do, without CRLF. */
 function literalEnd(bytes: Uint8Array, view: DataView, from: number): number {
   if (bytes[from] !== QUOTE) return -1
   for (let at = plainEnd(view, from + 1); at < bytes.length; at++) {
@@ -105,7 +105,7 @@ const EACH = 0x01010101
 const TOP = 0x80808080
 
 /**
- * At most three bytes before the first that is a quote, a backslash or a control character; four are looked at together
+ * A place at most three bytes before the first quote, backslash or control character, or before the end; it tests four bytes at a time
  * (https://graphics.stanford.edu/~seander/bithacks.html#ZeroInWord).
  */
 function plainEnd(view: DataView, from: number): number {
@@ -128,7 +128,7 @@ function frameEnd(bytes: Uint8Array, at: number): number {
   return bytes[next] === CLOSING_BRACE && bytes[next + 1] === LF && bytes[next + 2] === LF ? next + 3 : -1
 }
 
-/** The last byte of what may follow a backslash; -1 when JSON knows nothing like it. */
+/** The last byte of the escape whose backslash stands before `at`; -1 when JSON has no such escape. */
 function escapeEnd(bytes: Uint8Array, at: number): number {
   const byte = bytes[at] ?? 0
   if (byte !== U) return byte === QUOTE || byte === BACKSLASH || byte === SLASH || LETTERS.includes(byte) ? at : -1

@@ -8,7 +8,7 @@ import { type ByteString, EMPTY } from '../bytes/byte-string.ts'
 
 export type DeltaKind = 'text' | 'json' | 'thinking'
 
-/** A piece of block `index`: its JSON string literal is `literal[from, to)`, quotes included. */
+/** A piece of the content of block `index`; its JSON string literal is `literal[from, to)`, quotes included. */
 export interface Delta {
   readonly kind: DeltaKind
   readonly index: number
@@ -37,7 +37,7 @@ const FIELDS = [
   ['thinking', 'thinking_delta","thinking":'],
 ] as const
 
-/** Most streams never have another: they share it. */
+/** The prefix of text deltas in block 0. Most streams never need another, so all streams share this string. */
 const FIRST_PREFIX = `${EVENT_LINE}${HEAD}0${DELTA}${FIELDS[0][1]}`
 
 /** The last delta that was found and its frame. One object a stream, so that a delta costs no allocation. */
@@ -50,19 +50,19 @@ export class DeltaFinder implements Delta, Frame {
   from = 0
   to = 0
   isNamed = true
-  /** What stood before the last literal. Nearly every delta continues the block of the one before, so one comparison finds the next. */
+  /** The text of the last delta's frame before its literal. Nearly every delta continues the block of the one before, so one comparison finds the next. */
   #prefix = FIRST_PREFIX
 
   get literal(): ByteString {
     return this.text
   }
 
-  /** What the next delta of the same block begins with. */
+  /** The text that the next delta of the same block begins with. */
   get prefix(): string {
     return this.#prefix
   }
 
-  /** Drops the text: a stream that waits for its next piece shall not hold the last one. */
+  /** Drops the text: a stream that waits for its next chunk must not keep the last one alive. */
   forget(): void {
     this.text = EMPTY
   }
@@ -109,7 +109,7 @@ function digitsAt(text: string, at: number): string {
   while (isDigit(text.charCodeAt(end))) end++
   const length = end - at
   const isNumber = length === 1 || (length > 1 && length <= 4 && text.charCodeAt(at) !== 48)
-  // Number by number, since a slice would keep the whole text alive.
+  // Made from the number, since a slice would keep the whole text alive.
   return isNumber ? String(Number(text.slice(at, end))) : ''
 }
 
@@ -121,7 +121,7 @@ const SPACE = 32
 const QUOTE = 34
 const BACKSLASH = 92
 const CLOSING_BRACE = 125
-/** What may follow a backslash. */
+/** The characters that may follow a backslash. */
 const ESCAPE = /["\\/bfnrt]|u[0-9a-fA-F]{4}/y
 
 /** Where the JSON string literal that opens at `from` ends, past its quote; -1 when it is not a valid literal. */
@@ -138,7 +138,7 @@ export function stringEnd(text: string, from: number): number {
   }
 }
 
-/** Past the blank line, when only two closing braces, with spaces between them, stand before it; else -1. */
+/** Where the frame ends, past its blank line, when only two closing braces, with spaces between them, stand before that; else -1. */
 function frameEnd(text: string, at: number): number {
   if (text.charCodeAt(at) !== CLOSING_BRACE) return -1
   let next = at + 1

@@ -1,5 +1,5 @@
 /**
- * Takes members out of a native body and puts some at its front, and leaves every other byte as the client sent it: a thinking block is bound to what stands
+ * Removes members from a native body, puts others at its front, and leaves every other byte as the client sent it: a thinking block's signature depends on what stands
  * before it. Rules: doors.md "Edits"; requests.md "Exact bytes".
  */
 
@@ -7,11 +7,11 @@ import { ascii, type ByteString, EMPTY, fromBytes, join } from '../bytes/byte-st
 import { elementsOf, type Member, membersOf, type Span } from '../bytes/json-scan.ts'
 import { type Edit, edited } from '../bytes/splice.ts'
 
-/** What is dropped of an object, by the names of its members: a member itself, what it has inside, or what each of its elements has. */
+/** What is dropped of an object, by the names of its members: the member itself, fields inside it, or fields of each of its elements. */
 export type DroppedFields = ReadonlyMap<string, DroppedField>
 type DroppedField = Readonly<{ isWhole: boolean; inside: DroppedFields; each: DroppedFields }>
 
-/** `paths`: such as `output_format` and `messages[].content[].cache_control.scope`. */
+/** `paths` are such as `output_format` and `messages[].content[].cache_control.scope`. */
 export function droppedFields(paths: readonly string[]): DroppedFields {
   const parts = paths.map((path) => /^([^.[\]]+)(\[\])?(?:\.(.+))?$/.exec(path) ?? [])
   const names = new Set(parts.flatMap(([, name]) => (name === undefined ? [] : [name])))
@@ -26,7 +26,7 @@ export function droppedFields(paths: readonly string[]): DroppedFields {
   )
 }
 
-/** `bytes`: an object of JSON that was parsed. `added`: members as JSON, such as `"a":1`, of names that it has not. */
+/** `bytes`: a JSON object that parsed before. `added`: members as JSON, such as `"a":1`, whose names the object does not have. */
 export function editBody(bytes: Uint8Array, dropped: DroppedFields, added: readonly ByteString[]): Uint8Array {
   const text = fromBytes(bytes)
   const start = text.indexOf('{')
@@ -41,7 +41,7 @@ export function editBody(bytes: Uint8Array, dropped: DroppedFields, added: reado
   return edited(bytes, edits)
 }
 
-/** `start`: of the object that has these members. */
+/** `start`: where the object that has these members begins. */
 function drop(text: ByteString, start: number, members: readonly Member[], dropped: DroppedFields, edits: Edit[]): void {
   if (dropped.size === 0) return
   const isDropped = ({ name }: Member): boolean => dropped.get(name)?.isWhole === true
@@ -62,7 +62,7 @@ function dropIn(text: ByteString, value: Span, dropped: DroppedFields, edits: Ed
 const membersIn = (text: ByteString, { start, end }: Span): readonly Member[] =>
   membersOf(text.slice(start, end)).map(({ name, value }) => ({ name, value: { start: start + value.start, end: start + value.end } }))
 
-/** A removed member takes the comma before it; those at the front take the comma behind them. */
+/** A removed member takes the comma before it; removed members at the front take the comma behind them. */
 function removals(text: ByteString, start: number, members: readonly Member[], isDropped: (member: Member) => boolean): readonly Edit[] {
   if (!members.some(isDropped)) return []
   const first = members.findIndex((member) => !isDropped(member))

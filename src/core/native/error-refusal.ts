@@ -8,7 +8,7 @@ import { isAboutOurAccount, type NamedModel, scrubbedText } from './scrubbed-tex
 /** The class of an upstream error; `ROWS` maps each class to a row of the error table. */
 type Finding = 'request' | 'size' | 'account' | 'busy' | 'time' | 'broken'
 
-/** Types and codes as `wordOf` writes them. */
+/** The class of an error by its type or code, as `wordOf` writes it. */
 const FINDINGS: ReadonlyMap<string, Finding> = new Map([
   ['invalid_request', 'request'],
   ['bad_request', 'request'],

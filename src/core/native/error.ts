@@ -6,12 +6,12 @@
 import { isObject, type JsonObject } from '../json.ts'
 
 export type NativeError = Readonly<{
-  /** '' where it gives none. */
+  /** '' where the error gives none. */
   type: string
-  /** A second name, or the status, of servers that give one: 'context_length_exceeded', '400'. */
+  /** A second name, or the status, from servers that give one: 'context_length_exceeded', '400'. */
   code: string
   message: string
-  /** `details.error_code`, by which the vendor's SDKs throw typed errors; undefined where it is no such word. */
+  /** `details.error_code`, by which the vendor's SDKs throw typed errors; undefined where the error has none. */
   errorCode: string | undefined
   /** Tokens of the prompt and of the window, where the error has them as numbers. */
   promptTokens: number | undefined
@@ -59,7 +59,7 @@ function errorIn(body: JsonObject): JsonObject | undefined {
   return typeof body['message'] === 'string' && body['message'] !== '' ? body : undefined
 }
 
-/** FastAPI's list of what is wrong with which field. It also quotes what was sent, which is left out. */
+/** FastAPI's list of wrong fields, each with what is wrong with it. The list also quotes what was sent, which is left out. */
 const fieldErrors = (found: readonly unknown[]): string =>
   found
     .filter(isObject)

@@ -10,8 +10,8 @@ import { writeEvent } from '../sse/write-event.ts'
 export type NativeEvent = Readonly<{ type: string; body: Record<string, unknown> }>
 
 /**
- * What an upstream may send. vendor: types of events that are newer than this code, too · strict: those of the format, for other servers of it, whose own
- * types are no news of the vendor's but words of theirs.
+ * Which events are accepted from an upstream. vendor: any type, since the vendor may add types later · strict: the format's types only, since other servers' own
+ * types are not additions to the format.
  */
 export type Dialect = (typeof DIALECTS)[number]
 export const DIALECTS = ['vendor', 'strict'] as const
@@ -27,13 +27,13 @@ const TYPES: ReadonlySet<string> = new Set([
   'error',
 ])
 
-/** Too short to be too deep, as most events are: each level opens and closes. */
+/** JSON of up to this length cannot be too deep, since each level has two brackets; most events are shorter. */
 const SHALLOW_LENGTH_MAX = 2 * JSON_DEPTH_MAX
 
 /**
- * The native event of a frame. `undefined`: nothing to act on (no data, `[DONE]`, a type that the dialect does not have); `'malformed'`: data that is not a
- * JSON object, or one deeper or busier than a client's may be: what is made of an event is written by recursion. `hidesErrorText`: of an upstream whose words
- * reach no customer, an error under a newer type's name is an error in the vendor's dialect, too.
+ * The native event of a frame. `undefined`: nothing to act on (no data, `[DONE]`, a type that the dialect does not have); `'malformed'`: the data is not a
+ * JSON object, or is deeper or has more values than a client's may, since an event is rewritten by recursion. `hidesErrorText`: for an upstream whose error texts
+ * reach no customer, an event of an unknown type that holds an error counts as an error even in the vendor's dialect.
  */
 export function readNativeEvent(raw: RawEvent, dialect: Dialect, hidesErrorText = false): NativeEvent | 'malformed' | undefined {
   if (raw.data.trim() === '' || raw.data.trim() === '[DONE]') return undefined
@@ -49,7 +49,7 @@ export function readNativeEvent(raw: RawEvent, dialect: Dialect, hidesErrorText 
   return type === undefined ? undefined : { type, body }
 }
 
-/** Clients dispatch on the line: where it names a type of the format, the data cannot make it another. A line of another kind says nothing. */
+/** Clients dispatch on the `event:` line: where it names a type of the format, the data's type is ignored. Any other line counts only where the data has no type. */
 function typeOf(line: string, body: JsonObject, dialect: Dialect, hidesErrorText: boolean): string | undefined {
   if (TYPES.has(line)) return line
   const said = typeof body['type'] === 'string' ? body['type'] : line
@@ -58,12 +58,12 @@ function typeOf(line: string, body: JsonObject, dialect: Dialect, hidesErrorText
   return dialect === 'vendor' ? said : undefined
 }
 
-/** Some servers send an error without its name, or under one of their own (`hasOwnNames`). */
+/** Some servers send an error event without a type, or under a type of their own (`hasOwnNames`). */
 function isError(type: string, error: unknown, hasOwnNames: boolean): boolean {
   const hasError = isObject(error) || (typeof error === 'string' && error !== '')
   return type === '' ? hasError : hasOwnNames && (hasError || /error$/i.test(type))
 }
 
-/** A native event: its data names its type too. */
+/** A native event as bytes: its data names its type, too. */
 export const writeNativeEvent = (type: string, fields: Readonly<Record<string, unknown>> = {}): ByteString =>
   writeEvent(type, encodeJson({ type, ...fields }))

@@ -17,8 +17,8 @@ export type NativeMessage = Readonly<{
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Undefined when the bytes are not a native message: then the upstream is broken. So is one whose JSON is deeper or busier than a client's may be: what is
- * made of a message is written by recursion.
+ * Undefined when the bytes are not a native message: then the upstream is broken. A message whose JSON is deeper or has more values than a client's may is refused alike:
+ * messages are rewritten by recursion.
  */
 export function readMessage(bytes: Uint8Array): NativeMessage | undefined {
   let json: unknown
@@ -49,8 +49,8 @@ export function readMessage(bytes: Uint8Array): NativeMessage | undefined {
 }
 
 /**
- * What an answer that cannot be handed on costs all the same: the usage of a message whose JSON is deeper or busier than we take. Undefined where it says
- * nothing that can be believed.
+ * The usage of an answer that cannot be handed on, since its JSON is too deep or has too many values, but that the upstream charges for. Undefined where it has
+ * no figures that can be true.
  */
 export function usageOfUnusable(bytes: Uint8Array): Usage | undefined {
   try {

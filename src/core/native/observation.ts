@@ -1,4 +1,4 @@
-/** What has been seen of an answer so far, before any translation: enough to bill every way to end. */
+/** What has been seen of an answer so far, before any translation: enough to bill the answer however it ends. */
 
 import { isObject, type JsonObject } from '../json.ts'
 import type { Bounds } from '../pricing.ts'
@@ -25,12 +25,12 @@ export type Observation = {
   /** The model that the answer names; undefined where it names none. */
   model: string | undefined
   reported: ReportedUsage
-  /** `output` was told at the end: what `message_start` says of it is only a beginning. */
+  /** The end of the answer has told `output`; the figure in `message_start` is only a beginning. */
   isOutputFinal: boolean
-  /** Raw native value; undefined until a `message_delta` names one. */
+  /** The native value as it came; undefined until a `message_delta` names one. */
   stopReason: string | undefined
   stopSequence: string | undefined
-  /** Of a server whose figures come behind the end: it has come, and they may not. */
+  /** For a server that sends its figures after the answer's end: the end has come; the figures may be missing. */
   isFinished?: boolean
   /** Bytes of text, thinking, signatures and tool input that were delivered, as JSON literals without their quotes. */
   contentBytes: number
@@ -62,7 +62,7 @@ export function observe(seen: Observation, event: NativeEvent): void {
     if (isObject(block)) seen.contentBytes += contentBytesOf(block)
   } else if (event.type === 'content_block_delta') {
     const delta = event.body['delta']
-    // A signature is thinking that the client did not ask to read: it was written and paid for all the same. One of ours says nothing.
+    // A signature is thinking that the client did not ask to read: it was written and paid for all the same. A signature that the gateway made counts nothing.
     if (isObject(delta) && typeof delta['signature'] === 'string' && !isOwnSignature(delta['signature']))
       seen.contentBytes += delta['signature'].length
   } else if (event.type === 'message_delta') {
@@ -79,26 +79,26 @@ export function observe(seen: Observation, event: NativeEvent): void {
 const MESSAGE_ID_LENGTH_MAX = 128
 
 /**
- * It is kept with the receipt, so it is bounded, and text that a store gives back as it was: Postgres refuses a NUL, and the receipt with it, and half of a pair of
+ * The message id is kept with the receipt, so it is bounded and must come back from any store unchanged: Postgres refuses a NUL, and the receipt with it, and half of a pair of
  * surrogates comes back as another character, so that the chain would not be what its hash says.
  */
 export const messageIdOf = ({ id }: JsonObject): string | undefined =>
   typeof id === 'string' && id !== '' ? id.slice(0, MESSAGE_ID_LENGTH_MAX).toWellFormed().replaceAll('\0', '\ufffd') : undefined
 
-/** What an upstream names may be of any length. */
+/** The model that the message names, cut: an upstream may send a text of any length. */
 export const modelOf = ({ model }: JsonObject): string | undefined =>
   typeof model === 'string' ? model.slice(0, MODEL_LENGTH_MAX).toWellFormed() : undefined
 
 const MODEL_LENGTH_MAX = 256
 
-/** A stop reason and the final figures have come: nothing but the terminal event is missing, and it says nothing. */
+/** A stop reason and the final figures have come: only the terminal event is missing, and it adds nothing. */
 export const isToldWhole = (seen: Observation): boolean => seen.isFinished === true || (seen.stopReason !== undefined && seen.isOutputFinal)
 
-/** The same, where less was delivered than was written before a cut: an estimate counts only what was on its way to the client. */
+/** The observation of a cut answer with only the content that was on its way to the client: an estimate counts no more than that. */
 export const onlyDelivered = (seen: Observation, contentBytes: number): Observation =>
   seen.stopReason === undefined ? { ...seen, contentBytes } : seen
 
-/** Bytes of what a block says: of a call its name, too; the `{}` with which its input begins says nothing. */
+/** The bytes of a block's content. A call's name counts, too; the `{}` with which its input begins does not. */
 export function contentBytesOf({ text, thinking, signature, name, input }: JsonObject): number {
   const written = isObject(input) && Object.keys(input).length > 0 ? Buffer.byteLength(JSON.stringify(input)) : 0
   return bytesOf(text) + bytesOf(thinking) + bytesOf(signature) + (isObject(input) ? bytesOf(name) : 0) + written
@@ -106,7 +106,7 @@ export function contentBytesOf({ text, thinking, signature, name, input }: JsonO
 
 const bytesOf = (part: unknown): number => (typeof part === 'string' ? Buffer.byteLength(part) : 0)
 
-/** What is billed. `promptTokens`: by which the price level is chosen. */
+/** What is billed. `promptTokens` decides the price level. */
 export type SeenUsage = Readonly<{ usage: Usage; promptTokens: number; isEstimated: boolean }>
 
 /** Usage of a complete answer: what was reported, or an estimate where the upstream left it out or cannot be believed. */
@@ -133,18 +133,18 @@ export function partialUsage(seen: Observation, bounds: Bounds): SeenUsage {
 }
 
 /**
- * The upstream told a figure that cannot be true: it read nothing, or wrote nothing of what it delivered. It counts as not told. Some say 0 at the beginning and
- * the truth at the end, where it is believed.
+ * The upstream told a figure that cannot be true: 0 tokens read, or 0 written although content was delivered. Such a figure counts as not told. Some say 0 at the beginning and
+ * the true figure at the end, which is believed.
  */
 export const isImplausible = (seen: Observation): boolean => readsNothing(seen) || writesNothing(seen)
 
-/** A refusal before the first word costs what it reports, which may be nothing. */
+/** The upstream says that it read no tokens. An answer that ends as a refusal before its first word may truly cost nothing. */
 function readsNothing({ reported, stopReason, contentBytes }: Observation): boolean {
   if (reported.input !== 0 || (stopReason === 'refusal' && contentBytes === 0)) return false
   return promptOf(billedUsage(reported)) === 0
 }
 
-/** What is said of the output before the end is only a beginning. */
+/** The upstream's final figures say that it wrote nothing, although content was delivered. Figures before the end are only a beginning. */
 const writesNothing = ({ reported, isOutputFinal, contentBytes }: Observation): boolean =>
   isOutputFinal && contentBytes > 0 && reported.output === 0 && reported.hidden.output === 0
 
@@ -152,19 +152,19 @@ const isTrusted = (reported: ReportedUsage): boolean => isReported(reported) && 
 
 const isExact = (seen: Observation): boolean => isTrusted(seen.reported) && seen.isOutputFinal && !isImplausible(seen)
 
-/** The estimate is of the whole prompt: what the cache is told to have read or written of it is not counted twice. */
+/** The estimate covers the whole prompt, so the cache reads and writes that the upstream told are subtracted. */
 function inputOf(seen: Observation, { inputEstimate }: Bounds): number {
   const { input, cacheRead = 0 } = seen.reported
   if (input !== undefined && !readsNothing(seen)) return input
   return Math.max(0, inputEstimate - cacheRead - cacheCreationOf(seen.reported))
 }
 
-/** A figure from the end is believed unless something in it was absurd, or it cannot be true. */
+/** A figure from the end is believed unless a counter was absurd or the figure cannot be true. */
 function outputOf(seen: Observation, bounds: Bounds): number {
   const { output = 0, absurd } = seen.reported
   return seen.isOutputFinal && !absurd && !writesNothing(seen) ? output : Math.max(output, estimatedOutput(seen, bounds))
 }
 
-/** Whatever was delivered is one token at least. */
+/** Any delivered content counts as at least one token. */
 const estimatedOutput = ({ contentBytes }: Observation, { bytesPerToken, outputTokensMax }: Bounds): number =>
   Math.min(contentBytes === 0 ? 0 : Math.max(1, Math.floor(contentBytes / bytesPerToken)), outputTokensMax)

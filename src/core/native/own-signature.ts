@@ -1,9 +1,9 @@
 /**
- * The signature of thinking that came from a server which signs none. It marks the block as ours, so that it goes back to servers of that kind as the reasoning that
+ * The signature that the gateway gives to thinking from a server that does not sign. It marks the block as ours, so that the block goes back to such servers as the reasoning that
  * it was, and never to a native upstream, which would refuse it. Rules: openai.md "Thinking".
  */
 
-/** The fields in which such servers write what they reasoned. A conversation's reasoning goes back in the one that it came in. */
+/** The fields in which such servers write their reasoning. Reasoning goes back in the field that it came in. */
 export const REASONING_FIELDS = ['reasoning_content', 'reasoning'] as const
 export type ReasoningField = (typeof REASONING_FIELDS)[number]
 
@@ -14,6 +14,6 @@ export const ownSignature = (field: ReasoningField): string => `${OWN_SIGNATURE}
 
 export const isOwnSignature = (signature: unknown): boolean => typeof signature === 'string' && signature.startsWith(OWN_SIGNATURE)
 
-/** The field that the signature names; undefined where it is not ours. */
+/** The field that the signature names; undefined where the signature is not ours. */
 export const fieldOfSignature = (signature: unknown): ReasoningField | undefined =>
   REASONING_FIELDS.find((field) => signature === ownSignature(field))

@@ -1,5 +1,5 @@
 /**
- * Takes thinking that carries our own signature out of a native request: it came from a server of another kind, and a native upstream would refuse it. Nothing else is
+ * Removes thinking that carries our own signature from a native request: it came from a server of the chat format, and a native upstream would refuse it. Nothing else is
  * touched. Rules: openai.md "Thinking".
  */
 
@@ -15,7 +15,7 @@ type Placed = Readonly<{ body: Uint8Array; modelAt: number }>
 const MARK = Buffer.from(`"${OWN_SIGNATURE}`)
 const { indexOf } = Buffer.prototype
 
-/** The very same where there is none. `modelAt`: see `Routing`. */
+/** Returns `native` itself where there is no such thinking. `modelAt`: see `Routing`. */
 export function withoutOwnThinking(native: Placed): Placed {
   const { body, modelAt } = native
   if (indexOf.call(body, MARK) === -1) return native
@@ -29,7 +29,7 @@ export function withoutOwnThinking(native: Placed): Placed {
   return { body: edited(body, edits), modelAt: placeAfter(edits, modelAt) }
 }
 
-/** The same turn where it has none; undefined where it was nothing else. */
+/** The turn itself where it has no such thinking; undefined where it held nothing else. */
 function withoutThinking(turn: unknown): unknown {
   if (!isObject(turn) || !Array.isArray(turn['content'])) return turn
   const { content } = turn

@@ -1,8 +1,8 @@
-/** Replaces an upstream's words by ours where they are not to reach customers. Rules: faults.md "Words of an upstream". */
+/** Replaces an upstream's error text by ours, for upstreams whose error texts must not reach customers. Rules: faults.md "Words of an upstream". */
 
 import { Refusal } from '../refusal.ts'
 
-/** The contract's own sentence, in which the upstream gives nothing but two numbers. */
+/** The contract's own sentence, in which only the two numbers are the upstream's. */
 const OF_CONTRACT = /^prompt is too long: \d+ tokens > \d+ maximum$/
 
 export const inOwnWords = (refusal: Refusal): Refusal =>

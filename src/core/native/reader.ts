@@ -24,7 +24,7 @@ export interface NativeSink {
   /** Any other event: `message_start`, block start and stop, other deltas, `message_delta`, `message_stop`, `ping`, unknown ones. */
   event(event: NativeEvent, frame: Frame): void
   /**
-   * Where deltas of a block that needs nothing else of them are written, and between what; undefined: `delta` is to have them. Absent: it always is.
+   * For a block whose deltas are only copied: `out` is where their literals are written, `template` is what surrounds each. Undefined, or no such method: `delta` gets the deltas.
    */
   lifts?(kind: DeltaKind, index: number): Readonly<{ template: Template; out: ByteWriter }> | undefined
   /** A frame with nothing to act on: comments, a lone `event:` line, `[DONE]`, an event that the dialect does not have. */
@@ -32,12 +32,12 @@ export interface NativeSink {
 }
 
 /**
- * `complete`: `message_stop`, or an end after a stop reason (one that broke off: with the final figures, too). A refusal: the upstream failed, and this is what
+ * `complete`: `message_stop`, or an end after a stop reason (after a broken connection: only with the final figures, too). A refusal: the upstream failed, and the refusal is what
  * the client is told.
  */
 export type ReaderState = 'reading' | 'complete' | Refusal
 
-/** Below it a string of the bytes is made faster than a view of them. */
+/** For a smaller chunk, making a string of the bytes is faster than making a view of them. */
 const LARGE_BYTES = 1_001
 const MISSES_MAX = 8
 const BLANK_LINE = Buffer.from('\n\n')
@@ -53,9 +53,9 @@ const SLOW_DELTAS: ReadonlyMap<unknown, { kind: DeltaKind; field: string }> = ne
 export class NativeReader {
   readonly observation: Observation = nothingSeen()
   state: ReaderState = 'reading'
-  /** Of the upstream that is read, once it is known which that is. */
+  /** The dialect of the upstream that is read; set once it is known which upstream answers. */
   dialect: Dialect = 'strict'
-  /** Likewise: its errors are told in our words. */
+  /** The upstream's errors are told in our words; set at the same time. */
   hidesErrorText = false
   readonly #splitter = new FrameSplitter()
   readonly #finder = new DeltaFinder()
@@ -75,7 +75,7 @@ export class NativeReader {
     this.#finder.forget()
   }
 
-  /** A frame that is no known delta goes its way alone, so that deltas behind it are found in the bytes again: some of them, where there are but few deltas. */
+  /** Splits off each frame that is no known delta, so that the deltas behind it are found in the bytes again. After several such frames in a row the rest goes to the splitter. */
   #pushLarge(chunk: Uint8Array): void {
     let at = 0
     for (let misses = 0; misses < MISSES_MAX && this.state === 'reading'; misses++) {
@@ -105,8 +105,8 @@ export class NativeReader {
   }
 
   /**
-   * The upstream's body has ended: a last frame without its blank line still counts, then an end before a stop reason is a fault. So is a connection that
-   * broke off before the final figures: they may have been on their way.
+   * The upstream's body has ended: a last frame without its blank line still counts, then an end before a stop reason is a fault. Another fault is a connection that
+   * broke off before the final figures, which may have been on their way.
    */
   end(how: StreamClose): void {
     if (this.state !== 'reading') return
@@ -155,7 +155,7 @@ export class NativeReader {
     if (event.type === 'message_stop') this.state = 'complete'
   }
 
-  /** Nothing but an end came: no start, no content, no reason to stop. That is no answer. */
+  /** Nothing but an end came, without start, content or stop reason: that is no answer. */
   get #isEmpty(): boolean {
     const { hasStarted, contentBytes, stopReason } = this.observation
     return !hasStarted && contentBytes === 0 && stopReason === undefined
@@ -166,7 +166,7 @@ export class NativeReader {
     this.#sink.delta(delta, frame)
   }
 
-  /** Only an event that ends the stream is taken from a frame that the upstream did not close. */
+  /** From a frame that the upstream did not close, only an event that ends the stream is taken. */
   #closeLastFrame(rest: ByteString): void {
     const event = readNativeEvent(readFrame(rest, 0, rest.length), this.dialect, this.hidesErrorText)
     if (event === undefined || event === 'malformed' || !CLOSING.has(event.type)) return
@@ -175,14 +175,14 @@ export class NativeReader {
   }
 }
 
-/** Not `trimEnd`: in a byte string it would eat the second half of a letter. */
+/** `trimEnd` would be wrong: in a byte string it may remove the last byte of a UTF-8 character. */
 const withoutLineEnds = (text: ByteString): ByteString => text.slice(0, text.search(LAST_LINE_ENDS))
 
 const LAST_LINE_ENDS = /[\r\n]*$/
 
 const CLOSING = new Set(['message_delta', 'message_stop', 'error'])
 
-/** A delta that is not of the canonical shape, with its literal made anew. */
+/** A delta whose frame does not have the canonical shape, with its literal made anew. */
 function slowDelta(event: NativeEvent): Delta | undefined {
   if (event.type !== 'content_block_delta') return undefined
   const delta = event.body['delta']

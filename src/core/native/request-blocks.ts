@@ -1,11 +1,11 @@
 /**
- * The content blocks of a native request, wherever they stand: in system, in messages, and inside other blocks. What a model or a tool has written (tool
+ * The content blocks of a native request, wherever they stand: in system, in messages, and inside other blocks. A call's input (tool
  * input) is data and is not walked. Rules: native.md "Request fields".
  */
 
 import { isObject, type JsonObject } from '../json.ts'
 
-/** `path` gives it as refusals name it: "messages.0.content.2". It is made when one does: a body may hold a quarter of a million blocks. */
+/** `path` returns the block's place as refusals name it: "messages.0.content.2". The text is made only for a refusal: a body may hold a quarter of a million blocks. */
 export type PlacedBlock = Readonly<{ path: Path; block: JsonObject }>
 type Path = () => string
 

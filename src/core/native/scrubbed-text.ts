@@ -6,7 +6,7 @@
 /** Longer texts are cut: a refusal needs no more, and the expressions below search it. */
 const LENGTH_MAX = 4_000
 
-/** Words by which an upstream speaks of our account with it. Inside a longer name (`billing_lookup`, `tools.0.api_key`) they are the customer's. */
+/** Words by which an upstream speaks of our account with it. As part of a longer name (`billing_lookup`, `tools.0.api_key`) such a word belongs to the customer. */
 const ACCOUNT_WORDS = [
   'credits?',
   'organi[sz]ations?',
@@ -23,7 +23,7 @@ const OUR_ACCOUNT = new RegExp(String.raw`(?<![\w.-])(?:${ACCOUNT_WORDS.join('|'
 
 /** The field that a native message begins with: "messages.0.content: ". */
 const FIELD_PATH = /^[\w.[\]-]+: /
-/** What a native message repeats of the request. An apostrophe inside a word quotes nothing. */
+/** The parts of a native message that quote the request. An apostrophe inside a word is no quote. */
 const QUOTED = /`[^`]*`|"[^"]*"|(?<!\w)'[^']*'(?!\w)/g
 
 /** Whether a text is about our account with the upstream, which a customer is never told. Quotes of the request do not count. */

@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../json.ts'
 /** `{"type":"ephemeral"}`, with a time to live where the client named one. */
 export type CacheControl = Readonly<{ type: 'ephemeral'; ttl?: '5m' | '1h' }>
 
-/** A native content block. Which further fields it has is its type's business; `cache_control` may stand on all that a translation makes. */
+/** A native content block. Its type decides its further fields; every block that a translation makes may have `cache_control`. */
 export type Block = Readonly<{ type: string; cache_control?: CacheControl }> & JsonObject
 
 export type TextBlock = Readonly<{ type: 'text'; text: string; cache_control?: CacheControl }>
@@ -37,13 +37,13 @@ export const marked = <B extends Block | TextBlock>(block: B, cacheControl: Cach
 
 export const isBlank = (text: string): boolean => !startsVisibly(text) && !VISIBLE.test(text)
 
-/** Nearly every text begins with a letter of ASCII. */
+/** A quick test: nearly every text begins with a visible ASCII character. */
 function startsVisibly(text: string): boolean {
   const code = text.charCodeAt(0)
   return code > 0x20 && code < 0x7f
 }
 
-/** Stops at the first such character; a trimmed copy of a long text takes longer than to read it. */
+/** A search for this stops at the first visible character; `trim` would copy a long text. */
 const VISIBLE = /\S/
 
 /** A text block without a visible character, which native refuses. */
@@ -64,7 +64,7 @@ export function append<B>(blocks: B[], more: readonly B[]): void {
   for (const block of more) blocks.push(block)
 }
 
-/** Puts a marker on the last block in place; does nothing without one or without a block. */
+/** Puts a marker on the last block, in place; does nothing where there is no marker or no block. */
 export function markLast<B extends Block | TextBlock>(blocks: B[], cacheControl: CacheControl | undefined): void {
   const last = blocks.pop()
   if (last !== undefined) blocks.push(marked(last, cacheControl))

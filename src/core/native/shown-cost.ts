@@ -10,7 +10,7 @@ export const COST_HEADER = 'x-include-cost'
 /** Whether the request asks for the cost by `x-include-cost`. */
 export const includesCost = (headers: ReadContext['headers']): boolean => headers.get(COST_HEADER) === 'true'
 
-/** A number with 6 decimals, and every digit. */
+/** The cost twice: as a number with 6 decimals, and as text with every digit. */
 export type CostFields = Readonly<ReturnType<typeof usdFields<'cost', Picos>>>
 
 type Priced = Pick<Call<unknown>, 'model' | 'bounds'>

@@ -1,6 +1,6 @@
 /**
- * The native stream that a complete message would have been, for an upstream that answers a request for a stream with JSON. Its text comes in deltas: clients
- * show nothing of what stands in the beginning of a block. Rules: native.md "Stream"; faults.md "Before the first byte".
+ * The native stream that a complete message would have been, for an upstream that answers a request for a stream with JSON. The text of its blocks comes in deltas: clients
+ * do not show text that `content_block_start` holds. Rules: native.md "Stream"; faults.md "Before the first byte".
  */
 
 import { type ByteString, join, toBytes } from '../bytes/byte-string.ts'
@@ -9,7 +9,7 @@ import { isObject, type JsonObject } from '../json.ts'
 import { writeNativeEvent } from './event.ts'
 import type { NativeMessage } from './message.ts'
 
-/** Of the text in one delta, in UTF-16 units: an event may not be of any length. */
+/** The most text in one delta, in UTF-16 units: the length of an event is bounded. */
 const PIECE_LENGTH = 16_384
 
 export function streamOfMessage(message: NativeMessage): Uint8Array {
@@ -38,7 +38,7 @@ function framesOfBlock(block: JsonObject, index: number): readonly ByteString[] 
 
 type Streamed = Readonly<{ start: JsonObject; deltas: readonly JsonObject[] }>
 
-/** A block as it begins, and what comes after. One of an unknown kind is whole from its beginning. */
+/** The block as its stream begins, and the deltas that follow. A block of an unknown kind is whole at its beginning. */
 function streamed(block: JsonObject): Streamed {
   const { text, citations, thinking, signature, input } = block
   switch (block['type']) {
@@ -72,7 +72,7 @@ function streamed(block: JsonObject): Streamed {
   }
 }
 
-/** None of them ends within a pair of surrogates. */
+/** The text in pieces, none of which ends within a pair of surrogates. */
 function piecesOf(text: unknown): readonly string[] {
   if (typeof text !== 'string') return []
   const pieces: string[] = []

@@ -13,7 +13,7 @@ export const NATIVE_VERSION = '2023-06-01'
 /** `anthropic-version` is the vendor's own name; `vendor-version` is how the contract writes it. */
 const VERSION_HEADERS = ['anthropic-version', 'vendor-version'] as const
 const BETA_HEADER = 'anthropic-beta'
-/** All that is read of a request beside its body. */
+/** All headers that reading a request looks at. */
 export const READ_HEADERS = [...VERSION_HEADERS, BETA_HEADER, SESSION_HEADER, COST_HEADER, MAX_COST_HEADER] as const
 const VERSION_LENGTH_SHOWN_MAX = 50
 
@@ -27,7 +27,7 @@ export function readHeaders(headers: ReadContext['headers'], model: Model): Nati
   return { version: model.rejects.has('versions') ? NATIVE_VERSION : version, betas: model.rejects.has('betas') ? '' : betas }
 }
 
-/** A date goes on as it is; the upstream knows which dates exist. */
+/** A date is forwarded as it is; the upstream knows which dates exist. */
 function readVersion(headers: ReadContext['headers']): string | Refusal {
   for (const name of VERSION_HEADERS) {
     const value = (headers.get(name) ?? '').trim()
@@ -42,7 +42,7 @@ const DENIED_BETAS = /^(fast-mode|server-side-fallback|fallback-credit|workspace
 const LONG_CONTEXT_BETA = /^context-1m/
 const LONG_CONTEXT_TOKENS = 1_000_000
 
-/** Comma lists of repeated headers arrive joined. Order is kept, repetitions and what is not a token are dropped. */
+/** A repeated header arrives as one comma-separated list. Names keep their order; repeated names and those that are not tokens are dropped. */
 function readBetas(value: string, model: Model): string | Refusal {
   if (!HEADER_TEXT.test(value)) return invalid(BETA_HEADER, 'Input should be a list of names')
   const isAllowed = (name: string): boolean =>

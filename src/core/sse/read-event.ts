@@ -1,4 +1,4 @@
-/** The lines of a frame: what its event says, and where each stands, for splicing one without touching the others. Rules: native.md "Frames". */
+/** The lines of a frame: what its event says, and where each line stands, so that one can be replaced without touching the others. Rules: native.md "Frames". */
 
 import { ascii, type ByteString, concat, EMPTY } from '../bytes/byte-string.ts'
 import type { Span } from '../bytes/json-scan.ts'

@@ -10,8 +10,8 @@ import { EVENT_BYTES_MAX } from '../limits.ts'
 export type OnFrame = (text: ByteString, start: number, end: number) => void
 
 /**
- * May take the frame that starts at `start` before its end was searched: most frames of a stream look alike, and a reader that recognises one also knows where
- * it ends. Gives the end of a whole frame that it took, else -1, and then `OnFrame` gets the frame.
+ * May take the frame that starts at `start` before the splitter looks for its end: most frames of a stream look alike, and a reader that recognises one also knows where
+ * it ends. Returns the end of the whole frame that it took, else -1; then `OnFrame` gets the frame.
  */
 export type TakeKnown = (text: ByteString, start: number) => number
 
@@ -24,7 +24,7 @@ export class FrameSplitter {
   #tail = ''
   #atStart = true
 
-  /** False when a frame, whole or open, has passed `EVENT_BYTES_MAX`: the upstream is broken and the splitter must not be fed again. */
+  /** False when a frame, whole or open, is longer than `EVENT_BYTES_MAX`: the upstream is broken and the splitter must not be fed again. */
   push(chunk: Uint8Array, onFrame: OnFrame, takeKnown: TakeKnown = NONE_IS_KNOWN): boolean {
     if (chunk.length === 0) return true
     let text = fromBytes(chunk)
@@ -58,7 +58,7 @@ export class FrameSplitter {
     return true
   }
 
-  /** Nothing of a frame has come that is not whole. */
+  /** True where no frame is open: all bytes so far belong to whole frames. */
   get isBetweenFrames(): boolean {
     return this.#open.length === 0 && !this.#atStart
   }
@@ -97,12 +97,12 @@ export class FrameSplitter {
 }
 
 const BOM = '\xef\xbb\xbf'
-/** `\r\n\r`, of which only the rest of the stream can tell that it is one. */
+/** The bytes of `\r\n\r`: only the next byte tells whether this ends as a blank line. */
 const UNFINISHED_BLANK_BYTES_MAX = 3
 const BLANK_BYTES_MAX = 4
 const FRAME_BYTES_MAX = EVENT_BYTES_MAX + BLANK_BYTES_MAX
 
-/** Measured without the blank line: how long that is may depend on the cut, the event may not. */
+/** The length counts without the blank line, whose length may depend on where the network cut; the verdict must not. */
 function isTooLong(text: string, start: number, end: number): boolean {
   if (end - start <= EVENT_BYTES_MAX) return false
   const blank = CLOSING.exec(text.slice(end - BLANK_BYTES_MAX, end))?.[0] ?? ''

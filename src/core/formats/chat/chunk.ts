@@ -10,7 +10,7 @@ import type { ChatChunk, ChatDelta, ChatUsage, FinishReason } from './wire.ts'
 /** The members of a chunk before `choices`. */
 export type ChunkHead = Readonly<Omit<ChatChunk, 'choices' | 'usage'>>
 
-/** How a chunk ends behind its delta, and behind a delta's closing brace, as nearly all do. */
+/** How a chunk ends: `plain` follows the whole delta, `braced` begins with the delta's closing brace, as nearly all chunks need it. */
 type Close = Readonly<{ plain: ByteString; braced: ByteString }>
 
 const closeOf = (plain: ByteString): Close => ({ plain, braced: solid(ascii`}${plain}`) })
@@ -22,7 +22,7 @@ const CHOICE = ascii`{"index":0,"delta":`
 const CONTENT = ascii`{"content":`
 const DONE = ascii`data: [DONE]\n\n`
 
-/** An open stream holds one text of its own, that before its content: all others begin like it and are made when they are asked for. */
+/** Writes the chunks of one stream. It holds one text of its own, the one before `content`: the other texts begin alike and are made when they are needed. */
 export class ChunkWriter {
   readonly content: Template
   readonly #close: Close
@@ -39,7 +39,7 @@ export class ChunkWriter {
     return this.#reasoning
   }
 
-  /** A chunk whose delta is `deltaHead`, a string literal, `deltaTail`. */
+  /** The halves of a chunk whose delta is `deltaHead`, a string literal and `deltaTail`. */
   template(deltaHead: ByteString, deltaTail: ByteString): Template {
     return { before: solid(concat(this.#open, deltaHead)), after: solid(concat(deltaTail, this.#close.plain)) }
   }
@@ -49,7 +49,7 @@ export class ChunkWriter {
     return concat(this.#open, encodeJson(delta), this.#close.plain)
   }
 
-  /** The same of a server that speaks chat itself, with what it says of the probabilities. */
+  /** A chunk with a whole delta from a server that speaks chat, with its `logprobs`. */
   chunk(delta: unknown, logprobs: unknown): ByteString {
     const after =
       logprobs === null

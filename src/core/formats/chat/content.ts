@@ -12,7 +12,7 @@ import { thinkingBlocks } from '../translate/thinking.ts'
 
 export type ContentRole = 'system' | 'user' | 'assistant' | 'tool'
 
-/** Part types a message may hold. `tool_use` and `tool_result` come back as they are: their ids are the caller's to pair. */
+/** Part types a message may hold. `tool_use` and `tool_result` are returned as they are: the caller pairs their ids. */
 const PART_TYPES: Readonly<Record<ContentRole, ReadonlySet<string>>> = {
   system: new Set(['text']),
   user: new Set(['text', 'image_url', 'file', 'image', 'document', 'tool_result']),
@@ -20,10 +20,10 @@ const PART_TYPES: Readonly<Record<ContentRole, ReadonlySet<string>>> = {
   tool: new Set(['text', 'image_url', 'file', 'image', 'document']),
 }
 
-/** Gives the place of a content or part when a refusal names it: nearly none does, and there may be a quarter of a million. */
+/** Makes the path of a content or part, only when a refusal names it: there may be a quarter of a million parts, and hardly ever a refusal. */
 type Path = () => string
 
-/** Blocks in order, blank text included. Content that is not given is refused in system and user messages, and nothing elsewhere. */
+/** Blocks in order, blank text included. Content that is not given is refused in system and user messages, and gives no blocks elsewhere. */
 export function readContent(content: unknown, role: ContentRole, path: Path): Block[] | Refusal {
   if (typeof content === 'string') return [textBlock(content)]
   if (!isGiven(content)) return role === 'assistant' || role === 'tool' ? [] : invalid(path(), REQUIRED)
@@ -37,7 +37,7 @@ export function readContent(content: unknown, role: ContentRole, path: Path): Bl
   return blocks
 }
 
-/** Undefined: thinking that cannot be sent back. */
+/** Undefined for thinking that cannot be sent back. */
 function readPart(part: unknown, role: ContentRole, path: Path): Block | undefined | Refusal {
   if (!isObject(part)) return invalid(path(), NOT_AN_OBJECT)
   const { type } = part
@@ -78,7 +78,7 @@ function readFile(file: unknown, path: string): Block | Refusal {
     : invalid(`${path}.file_data`, REQUIRED)
 }
 
-/** A native image or document block: passed on as it is, but for sources that name an object of another account. */
+/** A native image or document block: passed on as it is, unless its source names an object of another account, which is refused. */
 function nativeMedia(type: string, part: JsonObject, path: string): Block | Refusal {
   const { cache_control: _marker, prompt_cache_breakpoint: _breakpoint, ...block } = part
   const { source } = block
@@ -100,7 +100,7 @@ function nativeMedia(type: string, part: JsonObject, path: string): Block | Refu
   }
 }
 
-/** A document's own blocks follow the rules of all others. Their markers go: they would be written to the cache, and paid, uncounted. */
+/** The blocks inside a document follow the same rules as all others. Their markers are removed: the cache writes that they ask for would cost money without being counted. */
 function nestedContent(content: unknown, path: string): unknown {
   if (typeof content === 'string') return content
   const blocks = readContent(content, 'tool', () => path)

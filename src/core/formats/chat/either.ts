@@ -1,5 +1,5 @@
 /**
- * The transcoder of a model that has upstreams of both kinds: which of them answers is known when its stream begins. Rules: openai.md "Pools".
+ * The transcoder of a model that has upstreams of both kinds: which kind answers is known when its stream begins. Rules: openai.md "Pools".
  */
 
 import type { Answered, Stamp } from '../../format.ts'

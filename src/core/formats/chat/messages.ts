@@ -30,7 +30,7 @@ export type MessageFields = JsonObject & Readonly<{ role: Role }>
 
 type Message = Readonly<{ role: Role; fields: JsonObject; index: number }>
 
-/** As refusals name it. */
+/** The message's place as refusals name it. */
 const pathOf = ({ index }: Message): string => `messages[${index}]`
 
 export type ReadMessages = Readonly<{ system: readonly TextBlock[]; turns: readonly Turn[] }>
@@ -168,7 +168,7 @@ function addAssistant(conversation: Conversation, message: Message, marker: Cach
 
 const isThinking = ({ type }: Block): boolean => type === 'thinking' || type === 'redacted_thinking'
 
-/** Thinking as other gateways' clients carry it: `thinking_blocks`, or `reasoning_details` of the two types that can be sent back. */
+/** Thinking in the forms that clients of other gateways send back: `thinking_blocks`, or `reasoning_details` of the two types that can be sent back. */
 function signedThinking(fields: JsonObject): Block[] {
   if (isGiven(fields['thinking_blocks'])) return thinkingBlocks(fields['thinking_blocks'])
   const details = fields['reasoning_details']
@@ -234,7 +234,7 @@ function readFunction(id: unknown, called: unknown, path: () => string, callPath
   return toolCall(id, called['name'], called['arguments'], path, callPath)
 }
 
-/** `path` names the message, for a call that is never answered; `callPath` the object that holds the call's fields. */
+/** `path` names the message, in the refusal of a call that no result answers; `callPath` names the object that holds the call's fields. */
 function toolCall(id: unknown, name: unknown, input: unknown, path: () => string, callPath: () => string): ToolCall | Refusal {
   if (isGiven(id) && typeof id !== 'string') return invalid(`${callPath()}.id`, NOT_A_STRING)
   if (typeof name !== 'string' || name === '') return invalid(`${callPath()}.name`, isGiven(name) && name !== '' ? NOT_A_STRING : REQUIRED)

@@ -1,5 +1,5 @@
 /**
- * Blocks while they stream: a tool call, whose arguments go out as they come, and thinking, which goes out once more as a whole when it is signed, so that the
+ * Blocks while they stream: a tool call, whose arguments are sent as they come, and thinking, which is sent once more as a whole when it is signed, so that the
  * client can send it back. Rules: chat.md "Chunks".
  */
 
@@ -17,7 +17,7 @@ export class OpenToolCall {
   readonly first: ByteString
   readonly #more: Template
   readonly #input: unknown
-  /** The argument text of a custom tool so far, as the inside of a JSON string: its free text can only be read when it is whole. */
+  /** The argument text of a custom tool so far, as the inside of a JSON string: the tool's free text can only be read from the whole. */
   #buffered: ByteString | undefined
   #hasArguments = false
 
@@ -42,7 +42,7 @@ export class OpenToolCall {
     )
   }
 
-  /** Of further pieces, once one has come and where none is kept. */
+  /** The halves of a chunk for further pieces; undefined before the first piece, and where pieces are kept. */
   get template(): Template | undefined {
     return this.#hasArguments && this.#buffered === undefined ? this.#more : undefined
   }
@@ -56,7 +56,7 @@ export class OpenToolCall {
     return EMPTY
   }
 
-  /** The chunk that is still owed when the block ends. */
+  /** The chunk that remains to be sent when the block ends. */
   end(): ByteString {
     if (this.#buffered !== undefined) {
       const whole = this.#hasArguments ? String(JSON.parse(decode(quoted(this.#buffered)))) : argumentsText(this.#input)
@@ -70,9 +70,9 @@ export class OpenToolCall {
   }
 }
 
-/** Thinking: shown as it comes, kept for its end. */
+/** Thinking: its pieces are shown as they come, and kept to be repeated as a whole at the end. */
 export class OpenThinking {
-  /** The inside of the JSON string of all the thinking, as bytes. */
+  /** All the thinking so far, as the inside of a JSON string, in bytes. */
   #inside: ByteString
   #signature: string
   readonly #data: string | undefined
@@ -87,12 +87,12 @@ export class OpenThinking {
     this.#inside = concat(this.#inside, text.slice(from + 1, to - 1))
   }
 
-  /** Takes the signature of a `signature_delta`; any other delta says nothing. */
+  /** Takes the signature of a `signature_delta`; any other delta is ignored. */
   sign({ type, signature }: JsonObject): void {
     if (type === 'signature_delta' && typeof signature === 'string') this.#signature += signature
   }
 
-  /** The chunk with the whole block; nothing when it could not be sent back. */
+  /** The chunk with the whole block; empty where the block could not be sent back. */
   end(writer: ChunkWriter): ByteString {
     if (this.#data !== undefined) return writer.delta({ thinking_blocks: [{ type: 'redacted_thinking', data: this.#data }] })
     if (this.#signature === '') return EMPTY

@@ -18,7 +18,7 @@ import { includesUsageChunk, numberOf, readShape, type Shape } from './shape.ts'
 import { readTools } from './tools.ts'
 import type { ChatEcho } from './wire.ts'
 
-/** Shape of the body, then the model, then what depends on the model. */
+/** Checks the shape of the body, then the model, then what depends on the model. */
 export function readChatRequest(body: Body, context: ReadContext): Call<ChatEcho> | Refusal {
   const shape = readShape(body.json)
   if (shape instanceof Refusal) return shape
@@ -31,7 +31,7 @@ export function readChatRequest(body: Body, context: ReadContext): Call<ChatEcho
   return translated instanceof Refusal || passed instanceof Refusal ? translated : withBoth(translated, passed)
 }
 
-/** For a model that has upstreams of both kinds: what is held is enough for either. */
+/** The call for a model that has upstreams of both kinds: its bounds are large enough for either body. */
 const withBoth = (native: Call<ChatEcho>, { chat = [], bounds }: Call<ChatEcho>): Call<ChatEcho> => ({
   ...native,
   chat,
@@ -96,7 +96,7 @@ function readTranslated({ json }: Body, shape: Shape, model: Model, context: Rea
   return { model, isStream, body, bounds, thinkingTokens, routing, ...native, echo }
 }
 
-/** `function_call` goes with `functions`; such a client can take one call only. */
+/** `function_call` goes with `functions`; such a client can take only one call in an answer. */
 function choiceOf(json: JsonObject, isLegacy: boolean) {
   if (!isLegacy) {
     const parallel = json['parallel_tool_calls']

@@ -55,14 +55,14 @@ function joined(content: readonly JsonObject[], type: 'text' | 'thinking'): stri
   return text
 }
 
-/** Thinking that the client may send back; what is not signed it may not. */
+/** Thinking that the client may send back: only signed thinking. */
 function signedThinking({ type, thinking, signature, data }: JsonObject): ThinkingBlock[] {
   if (type === 'thinking' && typeof signature === 'string' && signature !== '')
     return [{ type, thinking: typeof thinking === 'string' ? thinking : '', signature }]
   return type === 'redacted_thinking' && typeof data === 'string' ? [{ type, data }] : []
 }
 
-/** Native stop reasons to chat's. One that chat does not know is never passed on: typed clients fail on it. */
+/** Native stop reasons to chat's. A reason that chat does not have is never passed on: typed clients fail on it. */
 export function finishReason(stopReason: string | undefined, hasToolCall: boolean, isLegacy: boolean): FinishReason {
   const forTools = isLegacy ? 'function_call' : 'tool_calls'
   switch (stopReason) {

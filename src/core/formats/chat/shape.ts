@@ -60,7 +60,7 @@ const checkFields = (json: JsonObject): Refusal | undefined =>
     isGiven(json['stream_options']) && !isObject(json['stream_options']) ? invalid('stream_options', NOT_AN_OBJECT) : undefined,
   )
 
-/** One string or several; those without a visible character, which native refuses, and repetitions are left out. */
+/** One stop string or several. Repetitions are left out, and strings without a visible character, which native refuses. */
 function readStop(stop: unknown): readonly string[] | Refusal {
   if (!isGiven(stop)) return []
   const entries: readonly unknown[] = Array.isArray(stop) ? stop : [stop]

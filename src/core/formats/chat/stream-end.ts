@@ -1,4 +1,4 @@
-/** How a stream to a chat client says that it fails, and that it is alive. Rules: chat.md "Errors in a stream"; requests.md "Heartbeats". */
+/** The bytes that tell a chat client that its stream has failed, or that it is alive. Rules: chat.md "Errors in a stream"; requests.md "Heartbeats". */
 
 import { ascii, encodeJson, toBytes } from '../../bytes/byte-string.ts'
 import type { Refusal } from '../../refusal.ts'

@@ -42,7 +42,7 @@ export class ChatTranscoder implements Transcoder, NativeSink {
   }
 
   push(chunk: Uint8Array): Pushed {
-    // A bug in another stream's push may have left something.
+    // Clears what a bug in another stream's push may have left behind.
     OUT.clear()
     this.#reader.push(chunk)
     return this.#take()
@@ -86,7 +86,7 @@ export class ChatTranscoder implements Transcoder, NativeSink {
     }
   }
 
-  /** The hot path: the literal between the halves of a chunk. An empty one says nothing. */
+  /** The hot path: writes the literal between the halves of a chunk. An empty literal is left out. */
   #lift({ before, after }: Template, { literal, from, to }: Delta): void {
     if (to - from > 2) this.#out = concat(this.#out, concat(before, literal.slice(from, to), after))
   }
@@ -98,14 +98,14 @@ export class ChatTranscoder implements Transcoder, NativeSink {
     return { template, out: OUT }
   }
 
-  /** Of thinking each piece is kept, too. */
+  /** The template of a block whose deltas are only copied; undefined for thinking, whose pieces are also kept. */
   #templateOf(kind: DeltaKind, index: number): Template | undefined {
     if (kind === 'text') return this.#writer?.content
     const open = kind === 'json' ? this.#open.get(index) : undefined
     return open instanceof OpenToolCall ? open.template : undefined
   }
 
-  /** What was written as text goes before what is lifted. */
+  /** Moves the output that was written as a string into `OUT`, before the deltas that are lifted there. */
   #move(): void {
     OUT.reserve(this.#out.length)
     OUT.text(this.#out)
@@ -136,7 +136,7 @@ export class ChatTranscoder implements Transcoder, NativeSink {
     this.#out = concat(this.#out, chunk)
   }
 
-  /** The writer; the role chunk goes out before it is used for the first time. */
+  /** The writer; its first use writes the role chunk. */
   #started(nativeId?: unknown): ChunkWriter {
     if (this.#writer !== undefined) return this.#writer
     const id = completionId(nativeId, this.#stamp.requestId)
@@ -146,7 +146,7 @@ export class ChatTranscoder implements Transcoder, NativeSink {
     return this.#writer
   }
 
-  /** A block may begin with text or be complete at once. */
+  /** Opens a block, which may have content from its beginning or be complete at once. */
   #openBlock(index: unknown, block: JsonObject, frame: Frame): void {
     this.#closeBlock(index)
     switch (block['type']) {
@@ -186,7 +186,7 @@ export class ChatTranscoder implements Transcoder, NativeSink {
     this.#write(writer.delta({ [field]: text }))
   }
 
-  /** What this push has made, in one piece, and how the stream goes on. */
+  /** The output of this push, in one piece, and the state of the stream. */
   #take(): Pushed {
     const { state } = this.#reader
     if (state === 'reading') return this.#now()
@@ -207,7 +207,7 @@ export class ChatTranscoder implements Transcoder, NativeSink {
     return { now }
   }
 
-  /** Blocks that the upstream left open are closed first: that is content, and waits for nothing. */
+  /** Closes the blocks that the upstream left open, then ends the stream. */
   #finish(): Uint8Array {
     const writer = this.#started()
     for (const index of [...this.#open.keys()]) this.#closeBlock(index)
@@ -218,6 +218,6 @@ export class ChatTranscoder implements Transcoder, NativeSink {
 
 type Lifted = Readonly<{ template: Template; out: ByteWriter }>
 
-/** Of all streams: empty between two pushes. */
+/** All streams share this writer: it is empty between two pushes. */
 const OUT = new ByteWriter()
 const NOTHING: Pushed = {}

@@ -12,7 +12,7 @@ import type { FunctionCall, ToolCall } from './wire.ts'
 
 export type ChatTools = Readonly<{
   tools: readonly NativeTool[]
-  /** Names of those whose calls carry free text. */
+  /** Names of the tools whose calls carry free text. */
   customTools: ReadonlySet<string>
   /** The tools came as `functions`. */
   isLegacy: boolean
@@ -50,7 +50,7 @@ function readTool(entry: JsonObject, path: string): NativeTool | Refusal {
   return kind === 'function' ? functionTool(definition, `${path}.${kind}`, marker) : customTool(definition, `${path}.${kind}`, marker)
 }
 
-/** Native tools in a chat request: some clients send them so. They have a schema under its native name. */
+/** Native tools in a chat request: some clients send them so. Such a tool has its schema under the native name, `input_schema`. */
 const isNativeTool = (entry: JsonObject): boolean => isObject(entry['input_schema']) && (entry['type'] ?? 'custom') === 'custom'
 
 function readNativeTool(entry: JsonObject, path: string): NativeTool | Refusal {
@@ -69,10 +69,10 @@ function readNativeTool(entry: JsonObject, path: string): NativeTool | Refusal {
   }
 }
 
-/** Of a native `tool_use` block: what chat shows of the call, complete or as the head of a stream of it. */
+/** The parts of a native `tool_use` block that chat shows, in a complete answer or in the first chunk of a call. */
 export type Called = Readonly<{ id: string; name: string }>
 
-/** `position` counts tool calls from 0 and stands in for an id that the upstream forgot. */
+/** `position` counts tool calls from 0; an id is made of it where the upstream gave none. */
 export const calledOf = (block: Readonly<Record<string, unknown>>, position: number): Called => ({
   id: typeof block['id'] === 'string' && block['id'] !== '' ? block['id'] : `call_${position}`,
   name: typeof block['name'] === 'string' ? block['name'] : '',

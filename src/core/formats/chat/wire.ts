@@ -73,7 +73,7 @@ export type ChatChunk = {
 
 /** What a chat call must remember of its request. */
 export type ChatEcho = Readonly<{
-  /** `stream_options.include_usage`: usage on a chunk of its own instead of the finish chunk. */
+  /** `stream_options.include_usage`: the usage comes in a chunk of its own instead of the finish chunk. */
   includesUsageChunk: boolean
   /** The request named `functions`: the answer is one `function_call`. */
   isLegacy: boolean

@@ -1,5 +1,5 @@
 /**
- * What may make a request dearer than its body looks: input that holds more tokens than bytes, and what it lets the upstream do by itself. Rules: money.md
+ * The facts that may make a request dearer than its body suggests: input with more tokens than bytes, and the work that the upstream may do by itself. Rules: money.md
  * "Holds".
  */
 
@@ -10,7 +10,7 @@ import type { PlacedBlock } from '../../native/request-blocks.ts'
 import { type Bounds, PASSES_MAX } from '../../pricing.ts'
 import { SERVER_TOOL_USES_MAX } from '../../usage.ts'
 
-/** `bodyBytes`: of the native body. */
+/** `bodyBytes`: the size of the native body. */
 export function boundsOf(
   json: JsonObject,
   blocks: readonly PlacedBlock[],
@@ -33,10 +33,10 @@ export function boundsOf(
   }
 }
 
-/** Tools that the upstream runs, and whose results it reads. Context management only makes an input smaller. */
+/** Whether the request has tools that the upstream runs and whose results it reads. Context management does not count: it only makes an input smaller. */
 const runsTools = (json: JsonObject): boolean => isGiven(json['mcp_servers']) || serverToolsOf(json).length > 0
 
-/** Blocks that are no longer in tokens than in bytes. All others are opaque: images, documents, URLs, and what we do not know. */
+/** Types of blocks that never have more tokens than bytes. All others are opaque: images, documents, URLs, and unknown types. */
 const PLAIN_BLOCKS = new Set<unknown>([
   'text',
   'thinking',
@@ -47,14 +47,14 @@ const PLAIN_BLOCKS = new Set<unknown>([
   'tool_reference',
 ])
 
-/** Where a tool names no `max_uses`. */
+/** The number of uses that is assumed where a tool has no `max_uses`. */
 const USES_UNNAMED = 5
 
-/** Tools that the upstream runs, and what we do not know. */
+/** The tools that the upstream runs, and tools of unknown types. */
 const serverToolsOf = (json: JsonObject): readonly JsonObject[] =>
   (Array.isArray(json['tools']) ? json['tools'] : []).filter((tool) => isObject(tool) && !isPlainTool(tool['type']))
 
-/** Tools that the client runs. */
+/** Whether a tool of this type is run by the client. */
 const isPlainTool = (type: unknown): boolean =>
   !isGiven(type) || type === 'custom' || (typeof type === 'string' && /^(bash|text_editor|memory|computer)_\d+$/.test(type))
 
@@ -68,7 +68,7 @@ function serverToolUsesMaxOf(json: JsonObject): number {
 
 const usesMaxOf = ({ max_uses: uses }: JsonObject): number => (Number.isInteger(uses) && Number(uses) >= 0 ? Number(uses) : USES_UNNAMED)
 
-/** How often the upstream may read the input once more: for each use of a tool of its own, and to make the context smaller. */
+/** How often the upstream may read the input again: once for each use of its own tools, and to make the context smaller. */
 const passesOf = (json: JsonObject, serverToolUsesMax: number): number =>
   Math.min(PASSES_MAX, serverToolUsesMax + (CONTEXT_FIELDS.some((name) => isGiven(json[name])) ? 1 : 0))
 

@@ -1,5 +1,5 @@
 /**
- * Native fields that one upstream account must not forward for many customers: what belongs to another tenant, and what costs another price than the
+ * Native fields that must not be forwarded, since many customers share one upstream account: fields that reach another tenant's objects, and fields at another price than the
  * price list's. They are refused, never stripped. Rules: messages.md "Tenancy and price".
  */
 
@@ -29,7 +29,7 @@ const REFUSED_FIELDS = new Set([
   'inference_geo', // another price
 ])
 
-/** Values at which a field that may change the price does not. */
+/** Values at which a field that may change the price does not change it. */
 const PLAIN_VALUES: Readonly<Record<string, readonly unknown[]>> = {
   speed: ['standard'],
   service_tier: ['auto', 'standard', 'standard_only'],
@@ -42,7 +42,7 @@ function isRefused(name: string, value: unknown): boolean {
   return Object.hasOwn(PLAIN_VALUES, name) && PLAIN_VALUES[name]?.includes(value) === false
 }
 
-/** A tool that runs another model (an advisor) would be billed at the price of this one. */
+/** Finds a tool that runs another model (an advisor), which would be billed at the price of this model. */
 function firstUnsupportedTool(json: JsonObject): Refusal | undefined {
   const tools = Array.isArray(json['tools']) ? json['tools'] : []
   const index = tools.findIndex((tool) => isObject(tool) && isGiven(tool['model']) && tool['model'] !== json['model'])

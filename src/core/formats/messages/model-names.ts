@@ -1,6 +1,6 @@
 /**
- * The client's name for the model in place of the upstream's, wherever an answer names one that we are billed for: the client pays for the one that it asked for,
- * and knows no other. Rules: messages.md "Pass-through".
+ * The client's name for the model in place of the upstream's, wherever an answer names a model that we are billed for: the client pays for the model that it asked for,
+ * and knows no other name. Rules: messages.md "Pass-through".
  */
 
 import { type ByteString, encodeJson } from '../../bytes/byte-string.ts'
@@ -9,14 +9,14 @@ import type { Edit } from '../../bytes/splice.ts'
 import type { Model } from '../../catalog.ts'
 import { type ObjectAt, objectAt } from './usage.ts'
 
-/** What the upstream calls the model in this object, as it stands there: often a snapshot of the name that it was asked for. */
+/** The JSON literal of the model in this object: often a snapshot of the model that was asked for. */
 export function modelLiteral(text: ByteString, object: ObjectAt): ByteString | undefined {
   const place = modelPlace(text, object)
   return place && text.slice(place.start, place.end)
 }
 
 /**
- * Edits of the object's own `model`, and of where its `usage` names a model by one of the same names (`iterations`). `named`: how this answer calls it.
+ * Edits the object's own `model`, and the places in its `usage` (`iterations`) with one of the names in `named`: those that this answer has for the model.
  */
 export function modelEdits(text: ByteString, object: ObjectAt, model: Model, named: readonly ByteString[]): readonly Edit[] {
   const ours = encodeJson(model.id)
@@ -30,7 +30,7 @@ export function modelEdits(text: ByteString, object: ObjectAt, model: Model, nam
   return places.map((place) => ({ ...place, text: ours }))
 }
 
-/** Where a `fallback` block names the model that was asked for and the one that answered instead. */
+/** The places where a `fallback` block names the model that was asked for and the one that answered instead. */
 export function fallbackPlaces(text: ByteString, block: ObjectAt): readonly Span[] {
   const type = block.members.findLast(({ name }) => name === 'type')?.value
   if (type === undefined || text.slice(type.start, type.end) !== FALLBACK) return []
@@ -41,7 +41,7 @@ export function fallbackPlaces(text: ByteString, block: ObjectAt): readonly Span
   })
 }
 
-/** The same for all of a whole answer's blocks. */
+/** These places in all blocks of a whole answer. */
 export function fallbackPlacesOfContent(text: ByteString, message: ObjectAt): readonly Span[] {
   const content = message.members.findLast(({ name }) => name === 'content')?.value
   const mayHave = content !== undefined && text.indexOf(FALLBACK, content.start) !== -1
@@ -58,7 +58,7 @@ function modelPlace(text: ByteString, { members }: ObjectAt): Span | undefined {
   return value === undefined || text[value.start] !== '"' ? undefined : value
 }
 
-/** Where a JSON string literal stands as a value. Inside another literal its quotes would be escaped, so what is found is never part of one. */
+/** The places where a JSON string literal stands. Inside another literal its quotes would be escaped, so a match is never part of another one. */
 function placesOf(text: ByteString, { start, end }: Span, literal: ByteString): readonly Span[] {
   const places: Span[] = []
   for (let at = text.indexOf(literal, start); at !== -1 && at < end; at = text.indexOf(literal, at + literal.length))

@@ -27,7 +27,7 @@ export type MessagesEcho = undefined
 export const readMessages = (body: Body, context: ReadContext): Call<MessagesEcho> | Refusal =>
   checkShape(body.json) ?? checkAnswerShape(body.json) ?? readShaped(body, context)
 
-/** The rest of the reading, of a body whose shape is right. */
+/** Reads a body whose shape was checked. */
 export function readShaped(body: Body, context: ReadContext): Call<MessagesEcho> | Refusal {
   const { json } = body
   const blocks = blocksOf(json)
@@ -64,7 +64,7 @@ const thinkingTokensOf = (thinking: unknown): number | undefined =>
     ? thinking['budget_tokens']
     : undefined
 
-/** Of a repeated name the last one counts. */
+/** Where the value of `model` begins; of a repeated name the last one counts. */
 const startOfModel = ({ members }: Body): number => members.findLast(({ name }) => name === 'model')?.value.start ?? 0
 
 const conversation = (json: JsonObject, { headers }: ReadContext): string =>
@@ -78,7 +78,7 @@ const conversation = (json: JsonObject, { headers }: ReadContext): string =>
     }),
   )
 
-/** The members that the upstream must get otherwise than the client wrote them; undefined removes one. */
+/** The new values of members that the upstream must get in another form than the client wrote; undefined removes one. */
 function changesOf(body: Body, model: Model, { choice, onlyTools }: NormalizedToolChoice): ReadonlyMap<string, ByteString | undefined> {
   const { json } = body
   const changes = new Map<string, ByteString | undefined>()
@@ -90,7 +90,7 @@ function changesOf(body: Body, model: Model, { choice, onlyTools }: NormalizedTo
   return changes
 }
 
-/** Equal but for the order of members; a member that is null counts as absent only where it is absent in both. */
+/** Whether both are equal but for the order of members. A null member and an absent one differ. */
 function isSame(given: unknown, choice: JsonObject): boolean {
   if (!isObject(given)) return false
   const names = Object.keys(choice)

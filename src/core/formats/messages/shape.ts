@@ -43,7 +43,7 @@ const KNOWN_NAMES = ['model', 'messages', 'max_tokens', 'system', 'stream', 'too
 const POLICED_NAMES = ['thread', 'threads', 'container', 'fallbacks', 'speed', 'service_tier', 'inference_geo', 'cache_control']
 const EXACT_NAMES = new Set([...KNOWN_NAMES, ...POLICED_NAMES])
 
-/** Some JSON parsers match names without case: to them `Model` would be a second, unchecked `model`. */
+/** Some JSON parsers ignore the case of names: they would read `Model` as a second, unchecked `model`. */
 function checkNames(json: JsonObject): Refusal | undefined {
   const name = Object.keys(json).find((key) => !EXACT_NAMES.has(key) && EXACT_NAMES.has(key.toLowerCase()))
   return name === undefined ? undefined : invalid(name, `Unknown field; did you mean ${name.toLowerCase()}?`)

@@ -30,16 +30,16 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
   readonly #reader: NativeReader
   readonly #model: Model
   readonly #bounds: Bounds
-  /** Of a client that asked to see the cost. */
+  /** The held end, for a client that asked to see the cost. */
   readonly #held: HeldEnd | undefined
   #shown = NOTHING_SHOWN
-  /** How the upstream calls the model in this stream, and those that answer in its place. */
+  /** The upstream's names, in this stream, of the model and of the models that answer in its place. */
   readonly #named: ByteString[] = []
   /** All frames of one push stand in one text, from its start to `#end`. */
   #text: ByteString = EMPTY
   #end = 0
   #edits: Edit[] = []
-  /** Where `message_stop` starts in the text, once it was seen. */
+  /** Where `message_stop` starts in the text, once it has come. */
   #stopAt: number | undefined
 
   constructor(model: Model, bounds: Bounds, includesCost = false) {
@@ -102,14 +102,14 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
       ])
   }
 
-  /** What says nothing goes on; what has data is `[DONE]`, or an event that is not of the format. */
+  /** A frame without data is passed on. A frame with data is removed: it is `[DONE]`, or an event that the format does not have. */
   ignored(frame: Frame): void {
     this.#relay(frame)
     if (readFrame(frame.text, frame.start, frame.end).data.trim() !== '')
       this.#edits.push({ start: frame.start, end: frame.end, text: EMPTY })
   }
 
-  /** A stream that waits for its next piece holds nothing of the last one. */
+  /** Drops the text and the edits of this push: a stream that waits for its next chunk must not keep the last one alive. */
   #forget(): void {
     this.#text = EMPTY
     this.#end = 0
@@ -121,7 +121,7 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     this.#end = frame.end
   }
 
-  /** Clients dispatch on the `event:` line: without it they miss the event, with a wrong one they fail. */
+  /** Clients dispatch on the `event:` line: without the line they miss the event, with a wrong one they fail. */
   #nameEvent(type: string, { text, start, end }: Frame): void {
     const name = encode(type)
     if (name === EMPTY || LINE_END.test(name) || text.startsWith(`event: ${name}\n`, start)) return
@@ -132,7 +132,7 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     if (place !== undefined) this.#edits.push({ ...place, text: ascii`event: ${name}${event === undefined ? ascii`\n` : EMPTY}` })
   }
 
-  /** Edits the JSON of a frame in its place; JSON that spreads over several lines is first put on one. */
+  /** Edits the JSON of a frame in place; JSON on several lines is first put on one. */
   #editData(frame: Frame, type: string, editsOf: (text: ByteString, data: Span) => readonly Edit[]): void {
     const lines = frameLines(frame.text, frame.start, frame.end).filter(({ field }) => field === 'data')
     const [only] = lines
@@ -177,7 +177,7 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     return countersOf(finalCounters(this.observation, this.#bounds))
   }
 
-  /** What this push may send: as bytes of the chunk itself where nothing had to change and no frame was open before it. */
+  /** The output of this push: bytes of the chunk itself where nothing had to change and no frame was open before the chunk. */
   #pushed(chunk?: Uint8Array): Pushed<Uint8Array> {
     if (this.#held !== undefined) return this.#pushedButHeld(this.#held)
     const { state } = this.#reader
@@ -196,7 +196,7 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     return { ...(now && { now }), ...(last && { last }), ...(fault && { fault }) }
   }
 
-  /** The same where the end is held: it leaves with the cost in it. */
+  /** The output of this push where the end is held: the end leaves with the cost in it. */
   #pushedButHeld(held: HeldEnd): Pushed<Uint8Array> {
     const { state } = this.#reader
     const piece = (from: number, to: number): ByteString => applyEdits(this.#text, this.#edits, from, to)
@@ -212,7 +212,7 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
     return { ...now, last: toBytes(concat(end, stop === EMPTY ? MESSAGE_STOP : stop)) }
   }
 
-  /** For an upstream that ends without ever having told what it used: the figures that are billed. */
+  /** A `message_delta` with the figures that are billed, for an upstream that ends without having told them. */
   #lateDelta(): ByteString {
     const billed = this.#billed
     this.#shown = billed
@@ -222,13 +222,13 @@ export class MessagesTranscoder implements Transcoder, NativeSink {
   }
 }
 
-/** What the client has had of an answer decides whether a `message_delta` is its last. */
+/** Tells `held` of an event: a later event of the answer shows that a `message_delta` was not the last. */
 function hold(held: HeldEnd, type: string, { start }: Frame): void {
   if (type === 'message_delta') held.delta(start)
   else if (type !== 'message_stop' && type !== 'ping') held.content()
 }
 
-/** Some clients dispatch on the `type` in the data: it must not say another than the `event:` line. */
+/** Some clients dispatch on the `type` in the data: it must not differ from the `event:` line. */
 const typeEdits = (text: ByteString, data: Span, type: string): readonly Edit[] =>
   objectAt(text, data)
     .members.filter(({ name }) => name === 'type')

@@ -1,5 +1,5 @@
 /**
- * The tools of a messages request as far as `tool_choice` needs them: which it may name, and which stay when a model cannot be forced.
+ * The tools of a messages request as far as `tool_choice` needs them: the tools that the choice may name, and those that stay when the model refuses a forced choice.
  * Rules: contract.md "Messages request"; translation.md "Tool choice".
  */
 
@@ -34,7 +34,7 @@ const hasGivenServers = (json: JsonObject): boolean => Array.isArray(json['mcp_s
 
 export const isKept = (tool: unknown, names: readonly string[]): boolean => names.includes(nameOf(tool) ?? '')
 
-/** The tools that may still be called, their numbers letter by letter. */
+/** The JSON of the tools with these names, with their numbers letter by letter. */
 export function keptTools({ bytes, members }: Body, names: readonly string[]): ByteString {
   const value = members.findLast(({ name }) => name === 'tools')?.value
   const tools = parseExact(decode(fromBytes(bytes.subarray(value?.start, value?.end)))) as readonly unknown[]

@@ -1,6 +1,6 @@
 /**
- * The four token counters that clients of messages compute cost from: what the upstream left out of its `usage` is added, what it contradicts later is
- * corrected, so that what is shown is what is billed. Rules: contract.md "Usage"; money.md "Usage that is billed"; messages.md "What an upstream forgets".
+ * The four token counters that clients of messages compute cost from: a counter that the upstream left out of its `usage` is added, and one that it contradicts later is
+ * corrected, so that the figures shown are those billed. Rules: contract.md "Usage"; money.md "Usage that is billed"; messages.md "What an upstream forgets".
  */
 
 import { type ByteString, encode, encodeJson } from '../../bytes/byte-string.ts'
@@ -14,7 +14,7 @@ const NAMES = ['input_tokens', 'cache_creation_input_tokens', 'cache_read_input_
 type CounterName = (typeof NAMES)[number]
 type Counters = Readonly<Record<CounterName, number>>
 
-/** What was billed in the native counters' own terms; hidden iterations stand beside them in the native `usage` and are not part of these. */
+/** The billed figures as native counters. Hidden iterations are not part of them: in the native `usage` they stand beside the counters. */
 export const countersOf = (reported: ReportedUsage): Counters => ({
   input_tokens: reported.input ?? 0,
   cache_creation_input_tokens: cacheCreationOf(reported),
@@ -22,7 +22,7 @@ export const countersOf = (reported: ReportedUsage): Counters => ({
   output_tokens: reported.output ?? 0,
 })
 
-/** Nothing was shown yet: every counter must be. */
+/** The counters shown before the first `usage`: none, so that every counter must be written. */
 export const NOTHING_SHOWN: Counters = {
   input_tokens: Number.NaN,
   cache_creation_input_tokens: Number.NaN,
@@ -33,7 +33,7 @@ export const NOTHING_SHOWN: Counters = {
 export const isShown = (shown: Counters, billed: Counters): boolean => NAMES.every((name) => shown[name] === billed[name])
 
 /**
- * Edits that make the `usage` of the object `holder` say `billed`. A counter that the client has been shown before may stay away, but for
+ * Edits that make the `usage` of the object `holder` say `billed`. A counter that the client has already been shown may be absent, except for
  * `output_tokens`, without which clients fail.
  */
 export function usageEdits(text: ByteString, holder: ObjectAt, billed: Counters, shown: Counters): readonly Edit[] {
@@ -66,14 +66,14 @@ const isWrong = (literal: string, billed: number, isNeeded: boolean): boolean =>
 const objectOf = (names: readonly CounterName[], billed: Counters): string =>
   `{${names.map((name) => `"${name}":${billed[name]}`).join(',')}}`
 
-/** New members go to the end of an object. */
+/** Inserts members at the end of an object. */
 const insertion = ({ span, members }: ObjectAt, text: string): Edit => ({
   start: span.end - 1,
   end: span.end - 1,
   text: encode(`${members.length === 0 ? '' : ','}${text}`),
 })
 
-/** Edits that make the `usage` of the object `holder`, which has one, say the cost as well. */
+/** Edits that add the cost to the `usage` of the object `holder`, which must have one. */
 export function costEdits(text: ByteString, holder: ObjectAt, cost: CostFields): readonly Edit[] {
   const place = holder.members.findLast(({ name }) => name === 'usage')?.value
   if (place === undefined || text.charCodeAt(place.start) !== BRACE) return []

@@ -6,7 +6,7 @@ import { invalid, Refusal } from '../../refusal.ts'
 import { readPartMarker } from '../translate/caching.ts'
 import { documentLink, fileBlock, imageBlock } from '../translate/media.ts'
 
-/** `text`: media is refused, as native takes none from the assistant or in the system prompt. */
+/** `text`: media is refused, since native takes none from the assistant or in the system prompt. */
 export type Allowed = 'text' | 'media'
 
 /** A string or an array of parts. */

@@ -1,6 +1,6 @@
 /**
- * `encrypted_content` of a reasoning item: an envelope around the native thinking block, so that a client that returns the item returns the block, letter
- * by letter as it was signed, whatever it did to the summary. Opaque to clients, not secret. Rules: responses.md "Sealed reasoning".
+ * `encrypted_content` of a reasoning item: an envelope around the native thinking block, so that a client that sends the item back sends back the block, letter
+ * by letter as it was signed, whatever it did to the summary. The envelope is opaque to clients, but not secret. Rules: responses.md "Sealed reasoning".
  */
 
 import { type ByteString, encodeJson } from '../../bytes/byte-string.ts'
@@ -11,7 +11,7 @@ import { thinkingBlocks } from '../translate/thinking.ts'
 import { bytesOf, type Pieces, pieces, shared } from './pieces.ts'
 
 const VERSION = 1
-/** Of an envelope of ours there are 13; what stands inside strings was not bounded with the body. */
+/** The bound on an envelope's separators, of which our own have 13: the bounds on the body do not cover JSON inside strings. */
 const SEPARATORS_MAX = 32
 
 /** The envelope around a native block that is given as JSON. `modelId` is public: another model's thinking must not be sent to this one. */

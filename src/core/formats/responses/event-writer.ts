@@ -4,7 +4,7 @@ import { ascii, type ByteString, EMPTY, encode, solid, toBytes } from '../../byt
 import type { Written } from '../../transcoder.ts'
 import type { Pieces } from './pieces.ts'
 
-/** An event that comes again and again: everything but its number and its literal, made once. */
+/** An event that is repeated: all of it except its number and its literal, made once. */
 export type DeltaTemplate = Readonly<{ head: ByteString; place: ByteString; tail: ByteString }>
 
 /** `fields`: JSON members with their leading comma; the literal stands between `place` and `tail`. */
@@ -21,7 +21,7 @@ function headOf(name: string): ByteString {
 
 export class EventWriter {
   #next = 0
-  /** Comes after the pieces. */
+  /** Text that follows the pieces. */
   #out = ''
   #pieces: Uint8Array[] = []
 

@@ -16,7 +16,7 @@ export type ItemContext = Readonly<{ modelId: string; flatNames: FlatNames; sha2
 export type Conversed = Readonly<{ system: readonly TextBlock[]; conversation: Conversation }>
 
 /**
- * System and developer messages before everything else are the system prompt. Later ones stay where they stand, as marked user text: hoisting them would
+ * System and developer messages before all other items become the system prompt. Later ones keep their place, as marked user text: moving them to the front would
  * rewrite the cached prefix in the middle of a session.
  */
 export function readConversation({ items, pathAt }: Items, context: ItemContext): Conversed | Refusal {
@@ -43,7 +43,7 @@ const isInstruction = (item: unknown): boolean => isMessage(item) && (item['role
 const isMessage = (item: unknown): item is JsonObject =>
   isObject(item) && (item['type'] === 'message' || (!isGiven(item['type']) && isGiven(item['role'])))
 
-/** What other providers' tools left in a history; this model never saw it and can do without. */
+/** Types of items that other providers' tools left in a history; this model never saw them and needs none. */
 const DROPPED: ReadonlySet<unknown> = new Set([
   'web_search_call',
   'file_search_call',
@@ -132,7 +132,7 @@ function addOutput(conversation: Conversation, item: JsonObject, path: () => str
   return undefined
 }
 
-/** '' when there is none: a call without an id is answered by a result without one. */
+/** The call id; '' when there is none: a result without an id answers a call without one. */
 function readCallId(item: JsonObject, path: () => string): string | Refusal {
   const { call_id: callId } = item
   if (!isGiven(callId)) return ''

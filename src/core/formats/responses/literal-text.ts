@@ -1,6 +1,6 @@
 /**
  * Text that arrives in pieces of JSON string literals, joined without decoding: the inside of literals may be concatenated, also where a pair of escaped
- * surrogates was cut in two. The bytes are copied once, since a slice would keep the whole chunk that it came in alive, and never again.
+ * surrogates was cut in two. The bytes are copied exactly once: a slice would keep the whole chunk that it came in alive.
  */
 
 import type { ByteString } from '../../bytes/byte-string.ts'
@@ -14,7 +14,7 @@ export class LiteralText {
   #last = Buffer.alloc(0)
   #length = 0
 
-  /** Adds a whole literal, quotes included, and gives it back to be written: a long one as the bytes that are kept here, so that they exist once. */
+  /** Adds a whole literal, quotes included, and returns it for writing: a long one as the bytes that are kept here, so that they exist only once. */
   add(literal: ByteString): ByteString | Pieces {
     const size = literal.length - 2
     if (size >= SHARED_BYTES_MIN) return this.#addLong(literal)
@@ -27,7 +27,7 @@ export class LiteralText {
     return this.#length === 0 && this.#full.length === 0
   }
 
-  /** All of it as one literal. */
+  /** The whole text as one literal. */
   literal(): Pieces {
     if (this.#full.length === 0) return pieces`"${this.#last.toString('latin1', 0, this.#length)}"`
     return pieces`"${[...this.#full, this.#last.subarray(0, this.#length)]}"`

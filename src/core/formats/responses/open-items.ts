@@ -14,11 +14,11 @@ export type ItemSlot = Readonly<{ id: string; outputIndex: number; events: Event
 export interface OpenItem {
   readonly kind: 'text' | 'json' | 'thinking'
   readonly outputIndex: number
-  /** Its native block has ended: it closes when the next one starts, or with the status of the answer's end. */
+  /** The item's native block has ended. The item closes when the next block starts, or with the status of the answer's end. */
   isStopped: boolean
   /** Takes a delta's literal, quotes included; never an empty one. */
   add(literal: ByteString): void
-  /** Writes the events that end it; gives the item. */
+  /** Writes the events that end the item; returns the item. */
   close(status: ItemStatus): OutputItem
 }
 
@@ -70,7 +70,7 @@ export class OpenReasoning implements OpenItem {
   readonly kind = 'thinking'
   readonly outputIndex: number
   isStopped = false
-  /** Ends the thinking; without one the block cannot be sent back and the item has no envelope. */
+  /** The signature that ends the thinking. Without one the block cannot be sent back, and the item has no envelope. */
   signature = ''
   readonly #place: ItemSlot
   readonly #modelId: string
@@ -106,7 +106,7 @@ export class OpenReasoning implements OpenItem {
   }
 }
 
-/** Thinking that the vendor hides: complete at once. Gives the item. */
+/** Writes thinking that the vendor hides, which is complete at once; returns the item. */
 export function writeRedacted(place: ItemSlot, modelId: string, data: string): OutputItem {
   added(place, reasoningItem(place.id, NONE, null))
   return done(place, reasoningItem(place.id, NONE, seal(modelId, redactedJson(data))))
@@ -120,7 +120,7 @@ export class OpenToolCall implements OpenItem {
   readonly #call: Readonly<{ id: string; callId: string; tool: ToolName }>
   readonly #delta: DeltaTemplate
   readonly #json = new LiteralText()
-  /** The whole input as JSON text, for upstreams that give it when the block starts; '' otherwise. */
+  /** The whole input as JSON text, from upstreams that give it when the block starts; '' otherwise. */
   readonly #wholeInput: string
 
   constructor(place: ItemSlot, call: { callId: string; tool: ToolName }, wholeInput: string) {
@@ -132,7 +132,7 @@ export class OpenToolCall implements OpenItem {
     added(place, callItem(this.#call, 'in_progress', NOTHING))
   }
 
-  /** A function's arguments pass as they come; a custom tool's input is read from its JSON when it is whole. */
+  /** A function's arguments are passed on as they come; a custom tool's input is read from its JSON once that is whole. */
   add(literal: ByteString): void {
     const kept = this.#json.add(literal)
     if (!this.#isCustom) this.#place.events.delta(this.#delta, kept)

@@ -44,7 +44,7 @@ export function callItem(call: { id: string; callId: string; tool: ToolName }, s
 /** A native input as JSON text; '' for none, since the `{}` of a block's start stands for "deltas follow". */
 export const inputText = (input: unknown): string => (hasInput(input) ? argumentsText(input) : '')
 
-/** The literal that a call's item ends with, from its input as JSON text. */
+/** The literal of a finished call's `arguments` or `input`, made from the native input as JSON text. */
 export const contentLiteral = (tool: ToolName, text: string): Pieces =>
   shared(encodeJson(tool.kind === 'custom' ? customInput(text) : text === '' ? '{}' : text))
 
@@ -54,7 +54,7 @@ const PREFIXES = { reasoning: 'rs', message: 'msg', function: 'fc', custom: 'ctc
 export const itemId = (kind: keyof typeof PREFIXES, suffix: string, outputIndex: number): string =>
   `${PREFIXES[kind]}_${suffix}_${outputIndex}`
 
-/** The native tool_use id; one of ours where it is missing or was used before, since clients pair calls and results by it. */
+/** The native tool_use id, or an id of ours where that is missing or was used before: clients pair calls and results by it. */
 export function callIdOf(nativeId: unknown, used: Set<string>, suffix: string, outputIndex: number): string {
   const isUsable = typeof nativeId === 'string' && nativeId !== '' && !used.has(nativeId)
   const callId = isUsable ? nativeId : `call_${suffix}_${outputIndex}`
@@ -62,6 +62,6 @@ export function callIdOf(nativeId: unknown, used: Set<string>, suffix: string, o
   return callId
 }
 
-/** The client's name of a tool that the upstream called. A name that was never declared is a function's. */
+/** The client's name of a tool that the upstream called. A name that was never declared counts as a function. */
 export const toolOf = (name: unknown, tools: ReadonlyMap<string, ToolName>): ToolName =>
   tools.get(String(name)) ?? { kind: 'function', name: typeof name === 'string' ? name : '', namespace: undefined }

@@ -8,12 +8,12 @@ import type { ItemStatus, ToolName } from './wire.ts'
 
 export class Output {
   readonly #events: EventWriter
-  /** What ids of this answer end with. */
+  /** The text that the ids of this answer end with. */
   readonly #suffix: string
   readonly #modelId: string
   readonly #tools: ReadonlyMap<string, ToolName>
   readonly #open = new Set<OpenItem>()
-  /** By output index. */
+  /** The closed items, by output index. */
   readonly #closed = new Map<number, OutputItem>()
   readonly #usedCallIds = new Set<string>()
   #message: OpenMessage | undefined
@@ -26,7 +26,7 @@ export class Output {
     this.#tools = tools
   }
 
-  /** The message that text goes to: text blocks with nothing that clients see between them are one. */
+  /** The message that text belongs to: text blocks form one message unless something that clients see stands between them. */
   message(): OpenMessage {
     this.#message ??= this.#opened(new OpenMessage(this.#place('message')))
     return this.#message
@@ -52,12 +52,12 @@ export class Output {
     return this.#opened(new OpenToolCall(place, { callId, tool }, wholeInput))
   }
 
-  /** Another block starts, so the item that ended before it was not cut short. */
+  /** Closes the item whose block has ended: another block starts, so the item was not cut short. */
   closeStopped(): void {
     for (const item of this.#open) if (item.isStopped) this.#close(item, 'completed')
   }
 
-  /** The answer is whole. Where a limit cut it short, the last item is the incomplete one. */
+  /** Closes all items at the end of the answer. Where a limit cut the answer short, the last item is the incomplete one. */
   closeAll(lastStatus: ItemStatus): void {
     for (const item of this.#open) this.#close(item, item.outputIndex === this.#count - 1 ? lastStatus : 'completed')
     this.#message = undefined

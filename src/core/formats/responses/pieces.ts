@@ -1,5 +1,5 @@
 /**
- * JSON in pieces: short text as byte strings, long text as the bytes that are held already. The format repeats the whole text in four events, so an answer of
+ * JSON in pieces: short text as byte strings, long text as the bytes that are already held. The format repeats the whole text in four events, so an answer of
  * 8 MB would be held five times over if writing it meant copying it. Rules: responses.md "Events".
  */
 
@@ -7,7 +7,7 @@ import { type ByteString, EMPTY, fromBytes, toBytes } from '../../bytes/byte-str
 
 export type Pieces = readonly (ByteString | Uint8Array)[]
 
-/** From here on text is kept as bytes and shared; below, copying it costs less than another piece. */
+/** Text of this length or more is kept as bytes and shared; copying a shorter one costs less than another piece. */
 export const SHARED_BYTES_MIN = 65_536
 
 /** A template of pieces; text between them is joined. */
@@ -37,14 +37,14 @@ export const shared = (text: ByteString): Pieces => [text.length < SHARED_BYTES_
 export const textOf = (written: Pieces): ByteString =>
   written.map((piece) => (typeof piece === 'string' ? piece : fromBytes(piece))).join('') as ByteString
 
-/** In one piece, which is part of nothing larger. */
+/** All pieces as one array of bytes with a buffer of its own. */
 export function bytesOf(written: Pieces): Uint8Array {
   const [only = EMPTY] = written
   if (written.length < 2 && typeof only === 'string') return toBytes(only)
   return Buffer.concat(written.map((piece) => (typeof piece === 'string' ? toBytes(piece) : piece)))
 }
 
-/** As it may be kept for long, holding no other bytes: long text stays as it is, since its buffer is its own; what stands between is copied together. */
+/** The pieces in a form that can be kept long without keeping other bytes alive: long text stays as it is, since its buffer is its own; the text between is copied together. */
 export function keptBytesOf(written: Pieces): readonly Uint8Array[] {
   const kept: Uint8Array[] = []
   let run: (ByteString | Uint8Array)[] = []
@@ -63,7 +63,7 @@ export function keptBytesOf(written: Pieces): readonly Uint8Array[] {
   return kept
 }
 
-/** With commas between them. */
+/** The items with commas between them. */
 export const listed = (items: readonly Pieces[]): Pieces => items.flatMap((item, index) => (index === 0 ? item : [COMMA, ...item]))
 
 const COMMA = ',' as ByteString

@@ -10,8 +10,8 @@ export type Items = Readonly<{ items: readonly unknown[]; pathAt: (index: number
 export type Recall = (id: string) => readonly unknown[] | Forgotten
 
 /**
- * Items of the earlier answer first. An item that is referred to again counts once: otherwise a small body could grow without end. References that are unknown
- * refuse the request, save those to reasoning, which a model can do without.
+ * The items of the earlier answer come first. An item that is referred to twice counts once: otherwise a small body could grow without end. Unknown references
+ * refuse the request, except those to reasoning, which a model can do without.
  */
 export function readItems(body: JsonObject, recall: Recall): Items | Refusal {
   const earlier = readEarlier(body['previous_response_id'], recall)

@@ -29,9 +29,9 @@ import { readItems } from './references.ts'
 import { flattenChoice, readTools, shownChoice } from './tools.ts'
 import type { Echoed, ResponsesEcho } from './wire.ts'
 
-/** A larger request is not remembered: its input would stay in memory while the answer runs, to push everything else out of the memory. */
+/** A larger request is not remembered: its input would stay in memory while the answer runs, and would then push all other answers out. */
 const REMEMBERED_BYTES_MAX = 8 * 1024 * 1024
-/** Each crosses from the thread that reads to the loop for itself, half a microsecond each: 20,000 held the loop for 8 to 14 ms. */
+/** A request with more items is not remembered: the items cross from the reading thread to the event loop one by one, and 20,000 of them held the loop for 8 to 14 ms. */
 const REMEMBERED_ITEMS_MAX = 3_000
 
 export function readRequest({ bytes, json: body }: Body, { headers, find, recall, sha256Hex }: ReadContext): Call<ResponsesEcho> | Refusal {
@@ -156,7 +156,7 @@ function readFormat(text: unknown): JsonMode | Refusal {
   }
 }
 
-/** Without an effort nothing is asked of the model: some clients always send `reasoning` for the summary alone. */
+/** Without an effort the request has no wish for thinking: some clients always send `reasoning`, only for the summary. */
 function readThinking(reasoning: unknown): ThinkingWish | undefined | Refusal {
   if (!isGiven(reasoning)) return undefined
   if (!isObject(reasoning)) return invalid('reasoning', NOT_AN_OBJECT)

@@ -1,5 +1,5 @@
 /**
- * The response object: in the answer of a whole request and in the first and last events of a stream, with how a native end reads in it.
+ * The response object: in the answer of a whole request and in the first and last events of a stream, and how a native end is told in it.
  * Rules: responses.md "Object", "Failures"; translation.md "Ends".
  */
 
@@ -21,7 +21,7 @@ export type Ending = Readonly<{
   usage: ResponsesUsage | null
 }>
 
-/** `resp_` + the native message's id; an upstream that gives none leaves the request's. */
+/** `resp_` + the native message's id; the request's id where the upstream gives none. */
 export const suffixOf = (nativeId: unknown, stamp: Stamp): string =>
   typeof nativeId === 'string' && nativeId !== '' ? nativeId.replace(/^msg_/, '') : stamp.requestId.replace(/^req_/, '')
 
@@ -59,7 +59,7 @@ export type EndStatus = Readonly<{
   incompleteReason: 'max_output_tokens' | 'content_filter' | undefined
 }>
 
-/** Status of an answer that ended with this native stop reason; unknown reasons are an ordinary end. */
+/** The status of an answer that ended with this native stop reason; an unknown reason counts as an ordinary end. */
 export function statusOf(stopReason: string | undefined): EndStatus {
   switch (stopReason) {
     case 'max_tokens':
@@ -72,7 +72,7 @@ export function statusOf(stopReason: string | undefined): EndStatus {
   }
 }
 
-/** `response.error.code`. What must not be retried gets a code that stops clients; the two that mean more than that have their own. */
+/** `response.error.code`. A refusal that must not be retried gets a code that stops clients from retrying; two such refusals have a more precise code. */
 export function failureCode(refusal: Refusal): string {
   switch (refusal.row.type) {
     case 'server_error':

@@ -46,7 +46,7 @@ export function finishedResponse(message: NativeMessage, call: Call<ResponsesEch
   return { responseId: `resp_${suffix}`, items: finishedItems(remembered, outputItems(message, call, suffix)) }
 }
 
-/** The items of an answer, its input first, as they are remembered. */
+/** The items that are remembered of an answer: those of its input first. */
 export const finishedItems = (input: readonly FinishedItem[], output: readonly OutputItem[]): readonly FinishedItem[] => [
   ...input,
   ...output.map(({ id, json }) => ({ id, json: keptBytesOf(json) })),
@@ -94,7 +94,7 @@ const SHOWN_TYPES: ReadonlySet<unknown> = new Set(['text', 'thinking', 'redacted
 
 const isShown = (block: JsonObject | undefined): boolean => SHOWN_TYPES.has(block?.['type'])
 
-/** The blocks that make items; text blocks with nothing of those between them are one. */
+/** The blocks that become items; text blocks without another such block between them are joined. */
 function joinTexts(content: readonly JsonObject[]): readonly JsonObject[] {
   const drafts: JsonObject[] = []
   for (const block of content) {

@@ -23,10 +23,10 @@ import { type Ending, failureCode, responseObject, statusOf, suffixOf } from './
 import { responsesUsage } from './usage.ts'
 import type { ResponsesEcho } from './wire.ts'
 
-/** A native block: its item, `text` for one that feeds the open message, `ignored` for one that clients of this format never see. */
+/** A native block: its item, `text` for a block that feeds the open message, `ignored` for one that clients of this format never see. */
 type BlockTarget = OpenItem | 'text' | 'ignored'
 
-/** Before `response.created` clients accept no event: a comment keeps the connection alive. */
+/** The heartbeat before `response.created`: clients accept no event before it, so a comment keeps the connection alive. */
 const COMMENT = ascii`: keep-alive\n\n`
 
 export class ResponsesTranscoder implements Transcoder {
@@ -35,7 +35,7 @@ export class ResponsesTranscoder implements Transcoder {
   readonly #call: Answered<ResponsesEcho>
   readonly #stamp: Stamp
   readonly #blocks = new Map<number, BlockTarget>()
-  /** Undefined until `response.created` was written. */
+  /** The answer that has begun; undefined until `response.created` was written. */
   #started: Readonly<{ responseId: string; output: Output }> | undefined
   #isFinished = false
 
@@ -60,7 +60,7 @@ export class ResponsesTranscoder implements Transcoder {
     return this.#pushed()
   }
 
-  /** Open items are left open: what a client has of them is incomplete. */
+  /** Ends the stream with an error. Open items stay open, since they are incomplete. */
   fail(refusal: Refusal): Uint8Array {
     const error = { code: failureCode(refusal), message: refusal.message }
     return inOnePiece(this.#terminal('response.failed', { status: 'failed', error, output: this.#output.items(), usage: null }))
@@ -105,7 +105,7 @@ export class ResponsesTranscoder implements Transcoder {
     if (delta.to - delta.from > 2) this.#itemOf(delta)?.add(delta.literal.slice(delta.from, delta.to))
   }
 
-  /** Text and thinking are taken also from a block that never started. */
+  /** The item that a delta feeds. Text and thinking are accepted even for a block that never started. */
   #itemOf({ index, kind }: Delta): OpenItem | undefined {
     const block = this.#blocks.get(index) ?? (kind === 'text' ? 'text' : undefined)
     if (block === undefined) return kind === 'thinking' ? this.#kept(index, this.#output.reasoning()) : undefined
@@ -174,12 +174,12 @@ export class ResponsesTranscoder implements Transcoder {
     return item
   }
 
-  /** Where items go; begins the answer when nothing has begun it yet. */
+  /** The output that items are written to; its first use begins the answer. */
   get #output(): Output {
     return this.#start().output
   }
 
-  /** Only the first call does anything: later starts and ids are ignored. */
+  /** Begins the answer. Only the first call has an effect: later starts and ids are ignored. */
   #start(nativeId?: unknown): Readonly<{ responseId: string; output: Output }> {
     if (this.#started !== undefined) return this.#started
     const suffix = suffixOf(nativeId, this.#stamp)

@@ -1,5 +1,5 @@
 /**
- * Tools of a responses request: functions, custom tools and namespaces become native tools under flat names; hosted tools that we do not run are left out.
+ * Tools of a responses request: functions, custom tools and namespaces become native tools under flat names; hosted tools are left out, since the gateway does not run them.
  * Rules: responses.md "Tools"; translation.md "Tools".
  */
 
@@ -12,12 +12,12 @@ import { readCacheControl } from '../translate/caching.ts'
 import { customTool, functionTool } from '../translate/tools.ts'
 import type { ToolName } from './wire.ts'
 
-/** Flat names by the client's: by `nameKey`, and by the name alone, of the first tool that has it. */
+/** The flat names of tools, by `nameKey`, and by the name alone, which leads to the first tool that has it. */
 export type FlatNames = ReadonlyMap<string, string>
 
 export type Tools = Readonly<{
   tools: readonly NativeTool[]
-  /** The client's names by the flat ones. */
+  /** The client's names, by the flat names. */
   names: ReadonlyMap<string, ToolName>
   flatNames: FlatNames
   /** Types of the hosted tools that were left out. */
@@ -49,7 +49,7 @@ export function readTools(value: unknown, sha256Hex: Sha256Hex): Tools | Refusal
 
 type Entry = Readonly<{ definition: unknown; path: string; namespace: string | undefined }>
 
-/** A namespace's members stand where it stood. Its name is bounded, since every member's native name is made from it anew. */
+/** Puts a namespace's members in its place. A namespace's name is bounded, since every member's native name is made from it. */
 const flatten = (values: readonly unknown[]): readonly Entry[] =>
   values.flatMap((value, index): readonly Entry[] => {
     const path = `tools.${index}`
@@ -81,7 +81,7 @@ function readTool(kind: ToolName['kind'], definition: JsonObject, { path, namesp
 
 const HASH_LENGTH = 8
 
-/** `namespace__name`; where native would refuse that, a cleaned and shortened one with a hash of the whole, so that it stays unique. */
+/** `namespace__name`; where native would refuse this name, a cleaned and shortened one with a hash of the whole, so that it stays unique. */
 function joinName(namespace: string, name: string, sha256Hex: Sha256Hex): string {
   const joined = `${namespace}__${name}`
   if (NAME.test(joined)) return joined
@@ -89,24 +89,24 @@ function joinName(namespace: string, name: string, sha256Hex: Sha256Hex): string
   return `${cleanName(joined).slice(0, NAME_LENGTH_MAX - HASH_LENGTH - 1)}_${hash}`
 }
 
-/** Where a tool of a namespace, or of none, is found. */
+/** The key under which a tool of this name and namespace (or of no namespace) is found. */
 const nameKey = (name: string, namespace: unknown): string => JSON.stringify([namespace ?? null, name])
 
-/** What a name is found by, and made from. */
+/** What a flat name is looked up in, and made with. */
 type Naming = Readonly<{ flatNames: FlatNames; sha256Hex: Sha256Hex }>
 
-/** The flat name of a tool that the client names: as declared, else as it would have been. */
+/** The flat name of a tool that the client names: the declared one, else the one that a declaration would have given it. */
 export function flatName(name: string, namespace: unknown, { flatNames, sha256Hex }: Naming): string {
   const known = declaredName(name, namespace, flatNames)
   if (known !== undefined) return known
   return typeof namespace === 'string' && namespace !== '' ? joinName(namespace, name, sha256Hex) : cleanName(name)
 }
 
-/** Without a namespace, a tool of none is meant, else the first of that name. */
+/** The flat name of a declared tool. A name without a namespace means the tool outside all namespaces, else the first tool of that name. */
 const declaredName = (name: string, namespace: unknown, flatNames: FlatNames): string | undefined =>
   flatNames.size === 0 ? undefined : (flatNames.get(nameKey(name, namespace)) ?? (isGiven(namespace) ? undefined : flatNames.get(name)))
 
-/** A tool choice with the client's names replaced by flat ones. A name that was not declared stays, as do shapes that name no tool: refusals show them. */
+/** A tool choice with the client's names replaced by flat ones. A name that was not declared stays, and so do shapes that name no tool: refusals show them. */
 export function flattenChoice(choice: unknown, flatNames: FlatNames): unknown {
   if (typeof choice === 'string') return CHOICE_WORDS.has(choice) ? choice : (declaredName(choice, undefined, flatNames) ?? choice)
   if (!isObject(choice)) return choice
@@ -121,7 +121,7 @@ export function flattenChoice(choice: unknown, flatNames: FlatNames): unknown {
 
 const CHOICE_WORDS: ReadonlySet<string> = new Set(['auto', 'any', 'required', 'none'])
 
-/** The choice as the response object repeats it: in the shapes of this format only. One of a hosted tool, or none at all, reads as auto. */
+/** The choice as the response object repeats it: in the shapes of this format only. A choice of a hosted tool, or an absent one, is shown as auto. */
 export function shownChoice(choice: unknown): unknown {
   if (typeof choice === 'string') return shownWord(choice)
   if (!isObject(choice)) return 'auto'

@@ -1,4 +1,4 @@
-/** Shapes of the responses format: what is echoed of a request and what an answer is made of. Rules: responses.md "Object". */
+/** Shapes of the responses format: the parts of a request that are echoed, and the parts of an answer. Rules: responses.md "Object". */
 
 import type { FinishedItem } from '../../transcoder.ts'
 
@@ -8,7 +8,7 @@ export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 /** A tool as the client declared it. The upstream knows it under one flat name; see tools.ts. */
 export type ToolName = Readonly<{ kind: 'function' | 'custom'; name: string; namespace: string | undefined }>
 
-/** What a response object says of its request. Tools and instructions are not repeated: no client reads them and they are large. */
+/** The parts of the request that a response object repeats. Tools and instructions are not repeated: no client reads them, and they are large. */
 export type Echoed = Readonly<{
   max_output_tokens: number | null
   parallel_tool_calls: boolean
@@ -24,12 +24,12 @@ export type Echoed = Readonly<{
   metadata: Readonly<Record<string, unknown>>
 }>
 
-/** What the answer needs of its request. */
+/** What writing the answer needs of its request. */
 export type ResponsesEcho = Readonly<{
   fields: Echoed
-  /** By the flat name that the upstream knows. */
+  /** The tools, by the flat name that the upstream knows. */
   tools: ReadonlyMap<string, ToolName>
-  /** Input items after references were resolved, as they are written; undefined when `store: false` forbids to remember the answer. */
+  /** The input items as JSON, with references resolved; undefined when `store: false` forbids remembering the answer. */
   remembered: readonly FinishedItem[] | undefined
 }>
 

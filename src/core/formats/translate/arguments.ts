@@ -23,7 +23,7 @@ class ArgumentText {
   }
 }
 
-/** JSON text of an object, for `nativeJson` to put where its value belongs. */
+/** The JSON text of an object. `nativeJson` writes it in the place of the value. */
 export class RawJson {
   readonly text: string
 
@@ -32,7 +32,7 @@ export class RawJson {
   }
 }
 
-/** Takes `arguments` in any form; `Conversation.addToolCall` makes the input of them. No arguments are `{}`; a value that is not an object is wrapped. */
+/** Takes `arguments` in any form; `Conversation.addToolCall` later makes the input from the result. Missing arguments become `{}`; a value that is not an object is wrapped. */
 export function readArguments(value: unknown): Arguments {
   if (!isGiven(value)) return {}
   if (typeof value === 'string') return value.trim() === '' ? {} : new ArgumentText(value)
@@ -40,9 +40,9 @@ export function readArguments(value: unknown): Arguments {
 }
 
 /**
- * Makes inputs of one request's arguments. Their JSON stands inside strings, where the body's own bounds do not look, so what is parsed of them is bounded
- * here, for all calls together. A call must never be dropped, or its result loses its partner: JSON that is not an object becomes `{"value":…}`, and
- * text that is no JSON, or too much of it, `{"_raw_arguments":"…"}`.
+ * Makes the inputs of one request's calls. Arguments are JSON inside strings, which the bounds on the body do not cover, so the amount that is parsed is bounded
+ * here, for all calls together. A call must never be dropped, or its result would answer no call: JSON that is not an object becomes `{"value":…}`, and
+ * text that is no JSON, or beyond the bound, becomes `{"_raw_arguments":"…"}`.
  */
 export class InputMaker {
   #separatorsLeft = JSON_SEPARATORS_MAX
@@ -80,20 +80,20 @@ export function nativeJson(block: JsonObject): string {
   return `${JSON.stringify({ type, id, name, cache_control: marker }).slice(0, -1)},"input":${input.text}}`
 }
 
-/** The blocks of a complete message; with exact numbers where there is a tool call, which only `JSON.stringify` may read. */
+/** The blocks of a complete message. Where there is a tool call, its numbers are exact: raw values that only `JSON.stringify` may read. */
 export function exactContent(message: NativeMessage): readonly JsonObject[] {
   if (!message.content.some(({ type }) => type === 'tool_use')) return message.content
   const json = parseExact(new TextDecoder().decode(message.bytes))
   return isObject(json) && Array.isArray(json['content']) ? json['content'].filter(isObject) : message.content
 }
 
-/** The `input` of the block in a `content_block_start` frame, exact as above; `read` is the same input as it was parsed. */
+/** The `input` of the block in a `content_block_start` frame, with exact numbers as above; `read` is the same input after plain parsing. */
 export function exactInput({ text, start, end }: Frame, read: unknown): unknown {
   const event = parseExact(decode(readFrame(text, start, end).data))
   return isObject(event) && isObject(event['content_block']) ? event['content_block']['input'] : read
 }
 
-/** True when a block came with its arguments and not only with the `{}` that stands for "deltas follow". */
+/** True when a block starts with its arguments, and not with the `{}` that means "deltas follow". */
 export const hasInput = (input: unknown): boolean => isObject(input) && Object.keys(input).length > 0
 
 /** A call without arguments is `{}`: clients take an empty text for an error. */

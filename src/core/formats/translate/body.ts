@@ -1,5 +1,5 @@
 /**
- * What chat and responses have read, to the one native body that the upstream gets, adapted to what the model accepts, encoded once, with the bounds of its
+ * Makes the native body of a chat or responses request: adapted to what the model accepts, encoded once, with the bounds of its
  * price. Rules: money.md "Holds"; native.md "What native refuses", "What models refuse"; translation.md "System prompt", "Output cap", "Sampling", "User ids".
  */
 
@@ -22,18 +22,18 @@ import { forbidsManualThinking } from './turns.ts'
 export type Translated = ToolWish &
   Readonly<{
     isStream: boolean
-    /** As the client asked; undefined takes the default. */
+    /** The cap that the client asked for; undefined: the default. */
     maxTokens: number | undefined
-    /** In order, without blank text. Joined to one string when none carries a marker. */
+    /** The blocks of the system prompt in order, without blank text. They become one string when none carries a marker. */
     system: readonly TextBlock[]
-    /** Appended to the system prompt, never marked. */
+    /** A text that is appended to the system prompt and never gets a marker. */
     jsonHint: string | undefined
     turns: readonly Turn[]
     thinking: ThinkingWish | undefined
     sampling: Sampling
     stopSequences: readonly string[]
     userId: string | undefined
-    /** The client signalled caching: markers are set when it set none itself. */
+    /** The client asked for caching: markers are set where the client set none. */
     wishesCaching: boolean
     /** A marker for the last block of the conversation. */
     cacheControl: CacheControl | undefined
@@ -42,7 +42,7 @@ export type Translated = ToolWish &
 /** `modelAt`: where the model's name begins in `body`. */
 export type Composed = Readonly<{ body: Uint8Array; bounds: Bounds; modelAt: number; thinkingTokens: number | undefined }>
 
-/** Bodies are written with the model first. */
+/** The model is the first member of every body. */
 const MODEL_AT = '{"model":'.length
 
 export function compose(request: Translated, model: Model): Composed | Refusal {
@@ -61,7 +61,7 @@ export function compose(request: Translated, model: Model): Composed | Refusal {
     forbidsManual: forbidsManualThinking(turns),
   })
   const isThinking = thinking.thinking?.type === 'enabled' || thinking.thinking?.type === 'adaptive'
-  // Field by field: a spread for each that may be there would copy the head once a field.
+  // Assigned field by field: a spread for each optional field would copy the head each time.
   const head: NativeHead = { model: model.upstreamModel, max_tokens: maxTokens }
   if (request.isStream) head['stream'] = true
   if (!model.rejects.has('sampling') && !isThinking) addSampling(head, request.sampling)
@@ -89,7 +89,7 @@ type NativeHead = Record<string, unknown>
 
 type Survey = Readonly<{ hasTools: boolean; isOpaque: boolean; media: Media; markers: readonly CacheControl[] }>
 
-/** What price and tools depend on, in one walk: a body may hold a quarter of a million blocks, and each walk must fetch them all from memory. */
+/** Finds all that price and tools depend on in one walk: a body may hold a quarter of a million blocks, and each walk fetches them all from memory. */
 function survey(turns: readonly Turn[]): Survey {
   let hasTools = false
   let hasOpaque = false
@@ -111,7 +111,7 @@ function survey(turns: readonly Turn[]): Survey {
   return { hasTools, isOpaque: hasOpaque, media, markers }
 }
 
-/** `markers`: those on the blocks of the turns, as the client set them. */
+/** `markers`: the markers that the client set on the blocks of the turns. */
 function withMarkers(request: Translated, tools: readonly NativeTool[], markers: readonly CacheControl[]): Marked {
   const { system, turns, cacheControl, wishesCaching } = request
   const isBare = tools.length === 0 && system.length === 0
@@ -134,11 +134,11 @@ function addSystem(head: NativeHead, system: readonly TextBlock[], hint: string 
   head['system'] = isMarked ? blocks : blocks.map(({ text }) => text).join('\n')
 }
 
-/** Messages are written many at once, and block by block where a call's arguments must keep their letters. */
+/** Writes many messages at once, but block by block where a call's arguments must keep their letters. */
 function encodeBody(head: NativeHead, turns: readonly Turn[]): Uint8Array {
   let written = ''
   let plain: Turn[] = []
-  // Added up and never joined: the engine then copies a large text once, when it is encoded.
+  // The text grows by `+` and not by `join`: the engine then copies a large text only once, when it is encoded.
   const write = (json: string): void => {
     written += written === '' ? json : `,${json}`
   }
@@ -173,10 +173,10 @@ function plainTurn(turn: Turn): Turn {
   return typeof only === 'object' && isPlainText(only) ? { role, content: String(only['text']) } : turn
 }
 
-/** A text block has no other fields than these. */
+/** A text block of a translation has no fields but `type`, `text` and `cache_control`. */
 const isPlainText = ({ type, cache_control }: Block): boolean => type === 'text' && cache_control === undefined
 
-/** Images, documents and links, inside tool results too: their tokens are not bounded by their bytes. */
+/** Images, documents and links, inside tool results too: their bytes do not bound their tokens. */
 function isOpaque(block: Block): boolean {
   const { type, source } = block
   if (type === 'image') return true
@@ -184,7 +184,7 @@ function isOpaque(block: Block): boolean {
   return type === 'document' && (source as JsonObject)['type'] !== 'text'
 }
 
-/** A stream may run ten minutes, a complete answer must start within six: contract.md "Limits". */
+/** The default output caps. A stream may run ten minutes, a complete answer must start within six: contract.md "Limits". */
 const DEFAULT_STREAM = 32_000
 const DEFAULT_COMPLETE = 16_000
 
@@ -193,7 +193,7 @@ export const maxTokensOf = (asked: number | undefined, isStream: boolean, model:
 
 type Sampling = Readonly<{ temperature: number | undefined; topP: number | undefined; topK: number | undefined }>
 
-/** Not for a model that rejects sampling, nor while it thinks. Several models refuse temperature beside top_p: the one that says less goes. */
+/** Leaves sampling out for a model that rejects it, and while the model thinks. Several models refuse temperature beside top_p: the one that changes less is left out. */
 function addSampling(head: NativeHead, wish: Sampling): void {
   const temperature = wish.temperature === undefined ? undefined : Math.min(1, wish.temperature)
   const hasBoth = temperature !== undefined && wish.topP !== undefined
@@ -212,7 +212,7 @@ export const givenIds = (json: JsonObject, { headers }: Pick<ReadContext, 'heade
 
 const USER_ID_LENGTH_MAX = 256
 
-/** The first string that says something; a longer one than native takes becomes its SHA-256 in hex. */
+/** The first candidate that is a string and not blank; one that is longer than native allows becomes its SHA-256 in hex. */
 export function userIdOf(sha256Hex: Sha256Hex, ...candidates: readonly unknown[]): string | undefined {
   for (const id of candidates) {
     if (typeof id === 'string' && id.trim() !== '') return id.length <= USER_ID_LENGTH_MAX ? id : sha256Hex(id)

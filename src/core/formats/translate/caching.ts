@@ -28,11 +28,11 @@ export function readPartMarker(part: JsonObject, path: () => string): CacheContr
   return isObject(breakpoint) && breakpoint['mode'] === 'explicit' ? EPHEMERAL : undefined
 }
 
-/** True when a client asks for caching without saying where, by one of the `prompt_cache_*` fields. Writes cost more, so nothing else counts. */
+/** True when a client asks for caching without markers, by one of the `prompt_cache_*` fields. Nothing else counts as such a wish, since cache writes cost more. */
 export const wishesCaching = (body: JsonObject): boolean =>
   ['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'].some((name) => isGiven(body[name]))
 
-/** What carries markers. */
+/** The parts of a request that carry markers. */
 export type Markable = Readonly<{ system: readonly TextBlock[]; tools: readonly NativeTool[]; turns: readonly Turn[] }>
 
 type Carrier = Readonly<{ cache_control?: CacheControl }>
@@ -50,7 +50,7 @@ export const nestedBlocks = (block: Block): readonly Block[] =>
 
 const NONE: readonly Block[] = []
 
-/** Two markers: on the last system block or, without system, the last tool; and on the last block of the last user turn. */
+/** Sets two markers: one on the last system block or, without a system prompt, on the last tool; one on the last block of the last user turn. */
 export function withAutomaticMarkers({ system, tools, turns }: Markable): Markable {
   return {
     system: withMarkedLast(system, EPHEMERAL),
@@ -59,7 +59,7 @@ export function withAutomaticMarkers({ system, tools, turns }: Markable): Markab
   }
 }
 
-/** A marker on the last block of the last turn that fits. */
+/** Sets a marker on the last block of the last turn for which `fits` is true. */
 export function withMarkedTurn(turns: readonly Turn[], marker: CacheControl, fits: (turn: Turn) => boolean): readonly Turn[] {
   const at = turns.findLastIndex(fits)
   return turns.map((turn, index) => (index === at ? { ...turn, content: withMarkedLast(blocksOf(turn.content), marker) } : turn))

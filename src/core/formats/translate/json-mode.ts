@@ -1,4 +1,4 @@
-/** JSON modes as a hint in the system prompt; a schema is a hint, too, never enforced. Rules: translation.md "JSON modes". */
+/** A JSON mode becomes a hint in the system prompt. A schema is part of the hint and is not enforced. Rules: translation.md "JSON modes". */
 
 export type JsonMode = Readonly<{ kind: 'text' }> | Readonly<{ kind: 'object' }> | Readonly<{ kind: 'schema'; schema: unknown }>
 

@@ -1,14 +1,14 @@
 /**
- * Images and documents: data URLs, bare base64 and links to native sources. The media type is what the bytes say, since native refuses a wrong one.
+ * Images and documents: data URLs, bare base64 and links to native sources. The media type is told from the bytes, since native refuses a wrong one.
  * Rules: translation.md "Media".
  */
 
 import type { Block } from '../../native/shapes.ts'
 import { invalid, type Refusal } from '../../refusal.ts'
 
-/** The payload of a data URL, with the type that it claims, in lower case. Kept as it came: making one form of the other takes as long as reading it. */
+/** The payload of a data URL, with the type that the URL states, in lower case. `data` stays base64 or bytes, as it came: a conversion takes as long as reading it. */
 type Payload = Readonly<{ mediaType: string; data: Base64 | Buffer }>
-/** Standard and padded. */
+/** Base64 in the standard alphabet, padded. */
 type Base64 = string
 
 const base64Of = (data: Base64 | Buffer): Base64 => (typeof data === 'string' ? data : data.toString('base64'))
@@ -18,7 +18,7 @@ export const isLink = (url: string): boolean => /^https?:\/\//i.test(url)
 
 const isDataUrl = (url: string): boolean => /^data:/i.test(url)
 
-/** An image part's URL: a data URL or a link. A PDF sent as an image becomes the document that it is. */
+/** An image part's URL: a data URL or a link. A PDF that was sent as an image becomes a document. */
 export function imageBlock(url: unknown, path: string): Block | Refusal {
   if (typeof url !== 'string') return invalid(path, 'Input should be a valid string')
   if (isLink(url)) return { type: 'image', source: { type: 'url', url } }
@@ -48,10 +48,10 @@ export function fileBlock(fileData: unknown, filename: unknown, path: string): B
   return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: text }, ...(title === undefined ? {} : { title }) }
 }
 
-/** Type and parameters of a data URL are never longer; a longer text is none. */
+/** The longest type and parameters of a data URL; a text with longer ones is not taken for a data URL. */
 const HEAD_LENGTH_MAX = 1_000
 
-/** `data:[type][;param=value…][;base64],payload`; undefined when it is not one. */
+/** `data:[type][;param=value…][;base64],payload`; undefined when the text is no data URL. */
 function readDataUrl(url: string): Payload | undefined {
   const comma = url.indexOf(',')
   if (comma === -1 || comma > HEAD_LENGTH_MAX) return undefined
@@ -72,7 +72,7 @@ function bareBase64(text: string): Payload | undefined {
 
 /** Standard, padded base64 from what clients send: line breaks, the URL-safe alphabet, no padding. */
 function cleanBase64(text: string): string | undefined {
-  // As it should be, it is looked at once: each further pass over a large image takes as long as reading it.
+  // Correct base64 takes one pass: each further pass over a large image takes as long as reading it.
   if (text.length % 4 === 0 && !NOT_BASE64.test(withoutPadding(text))) return text
   const bare = withoutPadding(
     text
@@ -130,7 +130,7 @@ function sniff(head: string): string | undefined {
 const TEXT_TYPE = /^text\/|^application\/(json|xml|yaml|x-yaml|javascript)$/
 const TEXT_NAME = /\.(txt|md|markdown|csv|tsv|json|jsonl|xml|yaml|yml|html|log)$/i
 
-/** A named media type decides; without one, or with the type for "some bytes", the file's name does. */
+/** A media type decides; where there is none, or only the type for "some bytes", the file's name does. */
 const isText = (mediaType: string, filename: string): boolean =>
   TEXT_TYPE.test(mediaType) || ((mediaType === '' || mediaType === 'application/octet-stream') && TEXT_NAME.test(filename))
 

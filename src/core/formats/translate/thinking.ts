@@ -1,5 +1,5 @@
 /**
- * Thinking: what a client wishes of it to what its model accepts, and what it gives back of earlier answers.
+ * Thinking: translates what a client wishes to what the model accepts, and reads the thinking of earlier answers that the client sends back.
  * Rules: native.md "What models refuse"; translation.md "Thinking".
  */
 
@@ -34,14 +34,14 @@ export type NativeThinking = {
 export type ThinkingContext = Readonly<{
   model: Pick<Model, 'rejects'>
   maxTokens: number
-  /** The tool choice is any or tool. */
+  /** The tool choice is `any` or `tool`. */
   isForced: boolean
   /** See `forbidsManualThinking`. */
   forbidsManual: boolean
 }>
 
 const BUDGET_MIN = 1024
-/** Thinking counts against max_tokens, which is never raised: the rest is for the answer. */
+/** The share of max_tokens that thinking may use. max_tokens is never raised; the rest is for the answer. */
 const BUDGET_SHARE = 0.8
 const BUDGETS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
   minimal: 2048,
@@ -84,7 +84,7 @@ export function readBudget(value: unknown, path: string): number | undefined | R
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : invalid(path, 'Input should be a valid integer')
 }
 
-/** The native fields; empty when nothing is wished or the model cannot. */
+/** The native fields for a wish; empty where there is no wish, or the model cannot fulfil it. */
 export function thinkingFor(wish: ThinkingWish | undefined, context: ThinkingContext): NativeThinking {
   if (wish === undefined) return {}
   switch (wish.kind) {
@@ -105,7 +105,7 @@ function withEffort(effort: Exclude<Effort, 'none'>, wish: ThinkingWish, context
   return { ...adaptive(wish, context), ...effortConfig(nativeEffort(effort, rejects), rejects) }
 }
 
-/** No thinking by the first way that the model accepts; one that always thinks is asked to think little, one that thinks only when asked is not asked. */
+/** Switches thinking off in the first way that the model accepts. A model that always thinks is asked to think little; a model that thinks only when asked gets no field. */
 function withoutThinking(type: 'disabled' | 'between_tools', { model: { rejects } }: ThinkingContext): NativeThinking {
   if (rejects.has('adaptive_thinking')) return {}
   const ways = type === 'disabled' ? (['disabled', 'between_tools'] as const) : (['between_tools', 'disabled'] as const)
@@ -131,7 +131,7 @@ function nativeEffort(effort: Exclude<Effort, 'none'>, rejects: Model['rejects']
   return effort === 'xhigh' && rejects.has('xhigh_effort') ? 'max' : effort
 }
 
-/** Signed thinking blocks as native wants them back; what has no signature cannot be sent back and is left out. */
+/** Signed thinking blocks as native wants them back; a block without a signature cannot be sent back and is left out. */
 export function thinkingBlocks(values: unknown): Block[] {
   if (!Array.isArray(values)) return []
   return values.filter(isObject).flatMap((value): Block[] => {

@@ -1,5 +1,5 @@
 /**
- * The calls of a conversation: the ids that native knows them by, and which are answered. Linear however many share a name or an id.
+ * The calls of a conversation: the ids that native knows them by, and which of them are answered. The time is linear, however many calls share a name or an id.
  * Rules: translation.md "Turns", "Call ids".
  */
 
@@ -10,23 +10,23 @@ export type OpenToolCall = {
   readonly name: string
   /** The id that native knows the call by. */
   readonly id: string
-  /** The message or item that a refusal names. */
+  /** Returns the message or item that a refusal names. */
   readonly path: () => string
-  /** Where its result stands in the user turn; undefined while it has none. */
+  /** The index of the call's result in the user turn; undefined while there is none. */
   resultIndex: number | undefined
 }
 
 /** A result names its call by the client's id or, where the format has no ids, by the function. */
 export type CallReference = Readonly<{ rawId: string }> | Readonly<{ name: string }>
 
-/** Calls that a result can mean, in order; those before `next` are answered. */
+/** The calls that share an id or a name, in order; those before `next` are answered. */
 type Queue = { readonly calls: OpenToolCall[]; next: number }
 
 /** The calls of one assistant turn. */
 export class OpenToolCalls {
   readonly #calls: OpenToolCall[] = []
   readonly #byRawId = new Map<string, Queue>()
-  /** Made for the first result that names its call so: hardly a client does. */
+  /** Made only when a result names its call by the function, which hardly a client does. */
   #byName: Map<string, Queue> | undefined
 
   get count(): number {
@@ -39,7 +39,7 @@ export class OpenToolCalls {
     if (this.#byName !== undefined) enqueue(this.#byName, call.name, call)
   }
 
-  /** Equal ids are answered in their order; when all are answered, it is the last one's result that is replaced. */
+  /** The call that a result answers. Calls with equal ids are answered in order; when all are answered, the last one's result is replaced. */
   find(answers: CallReference): OpenToolCall | undefined {
     const queue = 'rawId' in answers ? this.#byRawId.get(answers.rawId) : this.#queuesByName().get(answers.name)
     if (queue === undefined) return undefined
@@ -65,16 +65,16 @@ function enqueue(queues: Map<string, Queue>, key: string, call: OpenToolCall): v
   else queue.calls.push(call)
 }
 
-/** Of an id that needs a number, this much is kept: room for `_1000000`, more than a body can hold. */
+/** An id that needs a number is cut to this length, which leaves room for `_1000000`: no body holds more calls. */
 const STEM_LENGTH_MAX = NAME_LENGTH_MAX - 8
 
-/** Ids unique in the conversation. Some models' own are `functions.f:0`. */
+/** Gives calls ids that are unique in the conversation. The ids of some models, such as `functions.f:0`, are not. */
 export class ToolIds {
   readonly #used = new Set<string>()
-  /** The last number tried after a stem: starting over from 2 would take quadratic time. */
+  /** The last number that was tried with each stem: starting over from 2 would take quadratic time. */
   readonly #numbers = new Map<string, number>()
 
-  /** The id that a call gets: its own when it is valid and unseen, else a cleaned one. */
+  /** The id that a call gets: `rawId` when it is valid and unseen, else a cleaned and numbered one. */
   assign(rawId: string): string {
     const base = cleanName(rawId)
     const id = this.#used.has(base) ? this.#numbered(base.slice(0, STEM_LENGTH_MAX)) : base

@@ -1,5 +1,5 @@
 /**
- * Tools of the translated formats to native ones: their definitions, and which of them a model gets with which choice. Keys of a schema that we do not know are
+ * Tools of the translated formats to native ones: their definitions, and which of them a model gets with which choice. Unknown keys of a schema are
  * kept. Rules: native.md "What native refuses"; translation.md "Tools".
  */
 
@@ -29,7 +29,7 @@ export function customTool(definition: Definition, path: string, cacheControl?: 
 
 const FREE_TEXT: JsonObject = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] }
 
-/** Undefined when the name is one that native accepts. */
+/** Undefined when native accepts the name. */
 export function checkToolName(name: unknown, path: string): Refusal | undefined {
   if (!isGiven(name)) return invalid(path, REQUIRED)
   if (typeof name !== 'string') return invalid(path, NOT_A_STRING)
@@ -64,7 +64,7 @@ function nativeTool(
   }
 }
 
-/** Native takes only objects at the top; a schema that leaves its type out means one. */
+/** The schema of a tool's input. Native takes only an object at the top; a schema without a type counts as one. */
 function objectSchema(parameters: unknown, path: string): JsonObject | Refusal {
   if (!isGiven(parameters)) return { type: 'object', properties: {} }
   if (!isObject(parameters)) return invalid(path, NOT_AN_OBJECT)
@@ -87,7 +87,7 @@ function grammarText(format: unknown): string | undefined {
 /** What a client wants of its tools. */
 export type ToolWish = Readonly<{
   tools: readonly NativeTool[]
-  /** As the client wrote it, in any shape. */
+  /** The tool choice as the client wrote it, in any shape. */
   toolChoice: unknown
   /** The field that a refusal of the choice names. */
   toolChoicePath: string
@@ -101,7 +101,7 @@ type History = Readonly<{ turns: readonly Turn[]; hasTools: boolean }>
 
 type Toolset = Readonly<{ tools: readonly NativeTool[]; choice: ToolChoice | undefined }>
 
-/** Tools and choice as this model takes them. History with tool blocks needs definitions even where the client sends none. */
+/** Tools and choice as this model takes them. A history with tool blocks needs definitions, even where the client sends none. */
 export function toolsFor(wish: ToolWish, { rejects }: Model, history: History): Toolset | Refusal {
   const problem = checkUniqueNames(wish.tools)
   if (problem !== undefined) return problem
@@ -127,13 +127,13 @@ export function toolsFor(wish: ToolWish, { rejects }: Model, history: History): 
   return rejects.has('tool_choice') ? withoutChoice(toolset, history) : toolset
 }
 
-/** A model that takes no choice can only be kept from its tools by not naming them, unless the history needs them. */
+/** The toolset for a model that takes no `tool_choice`. The choice `none` then leaves the tools out, unless the history needs them. */
 const withoutChoice = ({ tools, choice }: Toolset, history: History): Toolset => ({
   tools: choice?.type === 'none' && !history.hasTools ? [] : tools,
   choice: undefined,
 })
 
-/** Names of the tools that the history used, each once, in order. */
+/** The names of the tools that the history used, each once, in order. */
 const usedToolNames = (turns: readonly Turn[]): readonly string[] => [
   ...new Set(
     turns.flatMap(({ content }) =>

@@ -18,7 +18,7 @@ import { invalid, Refusal } from '../../refusal.ts'
 import { type Arguments, InputMaker } from './arguments.ts'
 import { type CallReference, OpenToolCalls, ToolIds } from './tool-calls.ts'
 
-/** A call as the client's history has it. `rawId` '' when it has none; `path` names the message or item in a refusal. */
+/** A call as the client's history has it. `rawId` is '' when the call has no id; `path` names the message or item in a refusal. */
 export type ToolCall = Readonly<{
   rawId: string
   name: string
@@ -27,7 +27,7 @@ export type ToolCall = Readonly<{
   cacheControl?: CacheControl | undefined
 }>
 
-/** A result. `path` names the field that holds what it answers. Content: a string, or text, image and document blocks. */
+/** The result of a call. `path` names the field that refers to the call. `content`: a string, or text, image and document blocks. */
 export type ToolResult = Readonly<{
   answers: CallReference
   content: string | readonly Block[]
@@ -40,7 +40,7 @@ type OpenTurn = { readonly role: 'user' | 'assistant'; content: string | Block[]
 
 export class Conversation {
   readonly #turns: OpenTurn[] = []
-  /** Tool results by their user turn: they go before its content when all is read. */
+  /** Tool results by their user turn. They go before the turn's content once all messages are read. */
   readonly #resultsOf = new Map<OpenTurn, Block[]>()
   readonly #ids = new ToolIds()
   readonly #inputs = new InputMaker()
@@ -56,13 +56,13 @@ export class Conversation {
     else blocksIn(turn).push(textBlock(text))
   }
 
-  /** Adds a user message's blocks. Blank text is dropped; nothing left adds nothing. */
+  /** Adds a user message's blocks. Blank text is dropped; where nothing is left, nothing is added. */
   addUser(blocks: readonly Block[]): void {
     const kept = withoutBlankText(blocks)
     if (kept.length > 0) append(this.#blocks('user'), kept)
   }
 
-  /** Adds an assistant message's blocks (text, thinking), without its tool calls. Blank text is dropped; nothing left adds nothing. */
+  /** Adds an assistant message's blocks (text, thinking), without its tool calls. Blank text is dropped; where nothing is left, nothing is added. */
   addAssistant(blocks: readonly Block[]): void {
     const kept = withoutBlankText(blocks)
     if (kept.length > 0) append(this.#blocks('assistant'), kept)
@@ -104,7 +104,7 @@ export class Conversation {
     return blocksIn(this.#current(role) ?? this.#begin(role, []))
   }
 
-  /** The turn that what comes next of this role belongs to; undefined when a new one begins. */
+  /** The last turn where it has this role, so that more content joins it; undefined where a new turn begins. Before a user turn, an assistant turn of thinking alone is removed. */
   #current(role: OpenTurn['role']): OpenTurn | undefined {
     const last = this.#turns.at(-1)
     if (last === undefined || last.role === role) return last
@@ -138,7 +138,7 @@ export class Conversation {
       this.#problem ??= invalid(open.path(), `tool call "${(open.rawId || open.name).slice(0, ID_LENGTH_SHOWN_MAX)}" has no result`)
   }
 
-  /** An assistant turn that ends the conversation must not end with whitespace and must say something. */
+  /** Trims an assistant turn that ends the conversation: it must not end with whitespace, and must not be empty. */
   #trimEnd(): void {
     const turn = this.#turns.at(-1)
     if (turn?.role !== 'assistant') return
@@ -152,7 +152,7 @@ export class Conversation {
   }
 }
 
-/** What a turn holds as blocks that more can be added to. */
+/** The turn's content as an array of blocks, to which more can be added. */
 function blocksIn(turn: OpenTurn): Block[] {
   if (typeof turn.content === 'string') turn.content = [textBlock(turn.content)]
   return turn.content
@@ -167,7 +167,7 @@ function resultBlock(id: string, { content, isError, cacheControl }: ToolResult)
   return marked(isError ? { ...block, is_error: true } : block, cacheControl)
 }
 
-/** The first block tells it of nearly every turn. */
+/** For nearly every turn the first block already decides this. */
 const isThinkingOnly = ({ content }: OpenTurn): boolean =>
   typeof content !== 'string' && (content[0] === undefined || isThinking(content[0])) && content.every(isThinking)
 

@@ -1,9 +1,9 @@
-/** The usage that the translated formats show: the very figures that are billed. Rules: contract.md "Usage"; translation.md "Shown usage". */
+/** The usage that the translated formats show: exactly the figures that are billed. Rules: contract.md "Usage"; translation.md "Shown usage". */
 
 import { finalUsage, type Observation } from '../../native/observation.ts'
 import type { Bounds } from '../../pricing.ts'
 
-/** Tokens. `prompt` counts cache tokens too; `reasoning` is a part of `completion`. */
+/** Figures in tokens. `prompt` includes cache tokens; `reasoning` is a part of `completion`. */
 export type ShownUsage = Readonly<{
   prompt: number
   completion: number

@@ -1,5 +1,5 @@
 /**
- * What of a chunk or an answer goes on to a chat client: the fields of the format, never those by which a server names itself, its prices or who else stands behind it.
+ * The fields of a chunk or an answer that a chat client gets: those of the format, never those by which a server names itself, its prices or the provider behind it.
  * Rules: openai.md "Chat answers".
  */
 
@@ -12,7 +12,7 @@ import type { FinishReason } from '../wire.ts'
 const MESSAGE_FIELDS = ['content', 'refusal', 'reasoning_content', 'reasoning', 'reasoning_details', 'annotations'] as const
 const REASONING_FIELDS = new Set<string>(['reasoning_content', 'reasoning', 'reasoning_details'])
 
-/** Of a delta, or of a message, without what says nothing and without its calls. */
+/** The allowed fields of a delta or a message, without those that are empty and without `tool_calls`. */
 export function allowedMessage(message: JsonObject, hidesReasoning: boolean): Record<string, unknown> {
   const allowed: Record<string, unknown> = {}
   for (const name of MESSAGE_FIELDS)
@@ -25,7 +25,7 @@ export function allowedMessage(message: JsonObject, hidesReasoning: boolean): Re
 const only = (object: JsonObject, names: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(names.filter((name) => isGiven(object[name])).map((name) => [name, object[name]]))
 
-/** The calls of a delta as clients take them: numbered, and with id, type and name in the first piece alone, whatever the server leaves out or repeats. */
+/** The calls of a delta as clients expect them: each has an index, and only its first piece has id, type and name, whatever the server leaves out or repeats. */
 export function allowedCalls(delta: JsonObject, positions: CallPositions, answerId: string): readonly JsonObject[] {
   return toolCallsOf(delta).map(({ called, isCustom }) => {
     const before = positions.count
@@ -34,7 +34,7 @@ export function allowedCalls(delta: JsonObject, positions: CallPositions, answer
   })
 }
 
-/** Those of a whole message. */
+/** The calls of a whole message. */
 export const wholeCalls = (message: JsonObject, answerId: string): readonly JsonObject[] =>
   toolCallsOf(message).map(({ called, isCustom }, position) => wholeCall(called, madeCallId(answerId, position), isCustom))
 
@@ -53,7 +53,7 @@ function wholeCall({ id, name = '', args = '' }: Called, madeId: string, isCusto
 const argumentsOf = (args = '', isCustom: boolean): JsonObject =>
   isCustom ? { custom: { input: args } } : { function: { arguments: args } }
 
-/** Both kinds of clients of calls act on the reason: one that is not of the format is told by what the answer holds. */
+/** The finish reason for the client, who acts on it: a reason that does not belong to the format is replaced by the one that fits the answer's calls. */
 export function allowedFinish(
   finish: string | undefined,
   { hasCalls, isLegacy }: Pick<Finished, 'hasCalls'> & { isLegacy: boolean },

@@ -1,6 +1,6 @@
 /**
- * What the messages and tools of a chat request may hold where they go on as they are: nothing that names another account's objects, runs at another price, or that
- * the model lacks. Rules: openai.md "Chat requests"; money.md "Holds".
+ * Checks the messages and tools of a chat request that is forwarded as it is: they must not name another account's objects, cost another price, or need an input that
+ * the model does not take. Rules: openai.md "Chat requests"; money.md "Holds".
  */
 
 import type { Model } from '../../../catalog.ts'
@@ -8,10 +8,10 @@ import { addMedia, type Media, mediaOf, NO_MEDIA } from '../../../input-estimate
 import { isGiven, isObject, type JsonObject, NOT_AN_OBJECT } from '../../../json.ts'
 import { invalid, Refusal } from '../../../refusal.ts'
 
-/** `isOpaque`: its tokens are not bounded by its bytes. */
+/** `isOpaque`: the bytes of the messages do not bound their tokens. */
 export type Surveyed = Readonly<{ isOpaque: boolean; media: Media }>
 
-/** Undefined when a part says no more than its bytes do. */
+/** The media of a part; undefined for a part whose bytes bound its tokens. */
 type Read = Media | undefined
 
 export function survey(messages: readonly JsonObject[], rejects: Model['rejects']): Surveyed | Refusal {
@@ -55,7 +55,7 @@ function fileOf(file: unknown, path: string): Media | Refusal {
 const sourceOf = (url: unknown): JsonObject =>
   typeof url === 'string' && url.startsWith('data:') ? { type: 'base64', data: url } : { type: 'url' }
 
-/** Tools that the server runs itself have a price of their own. */
+/** Refuses tools that the server runs itself: they have a price of their own. */
 export function checkTools(tools: unknown): Refusal | undefined {
   if (!Array.isArray(tools)) return undefined
   for (const [index, tool] of tools.entries()) {

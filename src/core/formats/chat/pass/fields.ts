@@ -1,5 +1,5 @@
 /**
- * Which top-level fields of a chat request go on to a server of that format: those that mean the same to all of them and cost what the price list says. Rules: openai.md
+ * Which top-level fields of a chat request are forwarded to a server of that format: those that mean the same to all such servers and do not change the price. Rules: openai.md
  * "Chat requests".
  */
 
@@ -54,14 +54,14 @@ export const REFUSED_FIELDS = [
 ] as const
 const REFUSED = new Set<string>(REFUSED_FIELDS)
 
-/** Values at which such a field changes nothing. */
+/** Values at which a refused field changes nothing, so that it is allowed. */
 const PLAIN_VALUES: Readonly<Record<string, readonly unknown[]>> = {
   service_tier: ['auto', 'default'],
   best_of: [1],
   store: [false],
 }
 
-/** Fields of which we write our own. */
+/** Fields that the gateway writes itself. */
 export const OWN_FIELDS = ['max_tokens', 'max_completion_tokens', 'n', 'stream_options'] as const
 
 export function checkPolicy(json: JsonObject): Refusal | undefined {

@@ -1,5 +1,5 @@
 /**
- * A chat request for servers of that format: the client's own bytes, but for the fields that are ours to write or not theirs to see. Rules: openai.md "Chat requests";
+ * A chat request for servers of that format: the client's own bytes, except for the fields that the gateway writes or removes. Rules: openai.md "Chat requests";
  * requests.md "Exact bytes".
  */
 
@@ -21,7 +21,7 @@ import type { ChatEcho } from '../wire.ts'
 import { checkTools, survey } from './content.ts'
 import { checkPolicy, isPassed, OWN_FIELDS } from './fields.ts'
 
-/** `shape`: of the same body, checked. */
+/** `shape`: the checked shape of the same body. */
 export function readPassed(body: Body, shape: Shape, model: Model, context: ReadContext): Call<ChatEcho> | Refusal {
   const { json } = body
   const refused = checkPolicy(json) ?? checkTools(json['tools'])
@@ -74,7 +74,7 @@ function passed(body: Body, model: Model, dialect: ChatDialect, outputTokensMax:
   return { body: edited(body.bytes, edits), modelAt: placeAfter(edits, at) }
 }
 
-/** Undefined removes a member. What is ours comes behind the model's name. */
+/** The new values of members; undefined removes one. The gateway's own members are written behind the model's name. */
 function changesOf(
   { json }: Body,
   { upstreamModel, rejects }: Model,
@@ -84,7 +84,7 @@ function changesOf(
   const changes = new Map<string, ByteString | undefined>()
   for (const name of Object.keys(json)) if (!isPassed(name, dialect)) changes.set(name, undefined)
   for (const name of OWN_FIELDS) changes.set(name, undefined)
-  // Without tools there is nothing to choose, and servers refuse a choice.
+  // Without tools a tool choice is removed: servers refuse it.
   const hasTools = hasAny(json['tools']) || hasAny(json['functions'])
   if (!hasTools) for (const name of CHOICES) changes.set(name, undefined)
   if (rejects.has('parallel_tools')) changes.set('parallel_tool_calls', undefined)

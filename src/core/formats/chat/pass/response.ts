@@ -12,7 +12,7 @@ import { chatUsage } from '../usage.ts'
 import { type ChatEcho, completionId } from '../wire.ts'
 import { allowedFinish, allowedMessage, wholeCalls } from './allowed.ts'
 
-/** `text`: the completion; `message`: the native message that it amounts to, whose figures are billed. */
+/** `text`: the completion; `message`: the equivalent native message, whose figures are billed. */
 export function passedCompletion(
   text: string,
   message: NativeMessage,

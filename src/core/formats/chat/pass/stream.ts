@@ -1,5 +1,5 @@
 /**
- * A chat stream to a chat client: the same pieces under our id and our name of the model; finish, usage and `[DONE]` are written by us, when the answer is settled.
+ * A chat stream to a chat client: the same pieces under our id and our name of the model. The gateway itself writes finish, usage and `[DONE]`, when the answer is settled.
  * Rules: openai.md "Chat answers", "Ends"; chat.md "Chunks", "End".
  */
 
@@ -32,7 +32,7 @@ export class PassedStream implements Transcoder, ChatSink {
   #hidesErrorText = false
   #hidesReasoning = false
   #writer: ChunkWriter | undefined
-  /** The halves of a chunk around each kind of piece, as they are first needed. */
+  /** The halves of a chunk around each kind of piece, made when first needed. */
   readonly #templates = new Map<string, Template>()
   readonly #calls = new CallPositions()
   #hasRole = false
@@ -50,7 +50,7 @@ export class PassedStream implements Transcoder, ChatSink {
   }
 
   push(chunk: Uint8Array): Pushed {
-    // A bug in another stream's push may have left something.
+    // Clears what a bug in another stream's push may have left behind.
     OUT.clear()
     this.#reader.push(chunk)
     return this.#take()
@@ -74,7 +74,7 @@ export class PassedStream implements Transcoder, ChatSink {
     return this.#reader.observation
   }
 
-  /** The hot path: the literal between the halves of a chunk. */
+  /** The hot path: writes the literal between the halves of a chunk. */
   piece({ field, call, literal, from, to }: Piece): void {
     if (to - from <= 2 || (this.#hidesReasoning && field !== 'content' && field !== 'arguments')) return
     const position = field === 'arguments' ? this.#calls.positionOf({ index: call, id: undefined, name: undefined }) : 0
@@ -138,6 +138,6 @@ export class PassedStream implements Transcoder, ChatSink {
   }
 }
 
-/** Of all streams: empty between two pushes. */
+/** All streams share this writer: it is empty between two pushes. */
 const OUT = new ByteWriter()
 const NOTHING: Pushed = {}

@@ -1,4 +1,4 @@
-/** Which call a piece belongs to: servers number calls, name them by an id, do both, neither, or give all of them one number. Rules: openai.md "Calls". */
+/** Finds the call that a piece belongs to: servers number their calls, give them ids, do both or neither, or give all calls the same number. Rules: openai.md "Calls". */
 
 import type { Called } from './chunk.ts'
 
@@ -14,7 +14,7 @@ export class CallPositions {
     return this.#ids.length
   }
 
-  /** From 0 on, in the order in which they were told. */
+  /** The position of the call: calls count from 0, in the order in which they came. */
   positionOf(told: Told): number {
     const { index, id } = told
     const known = this.#known(told)
@@ -25,7 +25,7 @@ export class CallPositions {
     return position
   }
 
-  /** A piece that says nothing of its call goes on with the last one. */
+  /** The position of a call that came before, else undefined. A piece without index, id and name belongs to the last call. */
   #known({ index, id, name }: Told): number | undefined {
     if (index === undefined) return id === undefined ? this.#last(name) : this.#byId.get(id)
     const numbered = this.#byIndex.get(index)

@@ -1,6 +1,6 @@
 /**
- * The hot path of a chat stream: finds a piece's frame and the JSON string literal in it without parsing or decoding. Every server writes its chunks in a way of
- * its own, but all that only add a piece are alike: one that was parsed is learned, and those that differ from it in nothing but the literal are found.
+ * The hot path of a chat stream: finds a piece's frame and the JSON string literal in it without parsing or decoding. Every server writes its chunks in its
+ * own way, but those that only add a piece are alike: the finder learns one that was parsed, and then finds those that differ from it only in the literal.
  * Rules: openai.md "Chunks"; house.md "One stage".
  */
 
@@ -10,7 +10,7 @@ import type { ReasoningField } from '../../../native/own-signature.ts'
 
 export type PieceField = 'content' | ReasoningField | 'arguments'
 
-/** A piece of what `field` says: its JSON string literal is `literal[from, to)`, quotes included. `call`: of arguments, the index of their call. */
+/** A piece of the text in `field`; its JSON string literal is `literal[from, to)`, quotes included. `call`: the index of the call, where the piece is of arguments. */
 export interface Piece {
   readonly field: PieceField
   readonly call: number
@@ -19,14 +19,14 @@ export interface Piece {
   readonly to: number
 }
 
-/** What a frame says before its literal and behind it. `tail`: behind a second literal, of random length, that says nothing. */
+/** The text of a frame before its literal (`before`) and behind it (`after`). `tail`: the text behind a second literal, a padding of random length. */
 type Shape = Readonly<{ field: PieceField; call: number; before: string; after: string; tail: string | undefined }>
 
-/** Text, reasoning and arguments, one of them in an older form. */
+/** Room for text, reasoning and arguments, and for one of them in a second form. */
 const SHAPES_MAX = 4
-/** A chunk that says more beside its piece than this is not worth remembering. */
+/** A chunk with more than this beside its piece is not worth remembering. */
 const SHAPE_LENGTH_MAX = 4_096
-/** By which servers make all chunks equally long: https://platform.openai.com/docs/api-reference/chat-streaming */
+/** The field by which some servers make all chunks equally long: https://platform.openai.com/docs/api-reference/chat-streaming */
 const PADDING = '"obfuscation":"'
 
 export class ChunkFinder implements Piece {
@@ -38,7 +38,7 @@ export class ChunkFinder implements Piece {
   end = 0
   #shapes: readonly Shape[] = []
 
-  /** Lets go of the text: a stream that waits for its next piece shall not hold the last one. */
+  /** Drops the text: a stream that waits for its next chunk must not keep the last one alive. */
   forget(): void {
     this.literal = EMPTY
   }
@@ -62,7 +62,7 @@ export class ChunkFinder implements Piece {
     return false
   }
 
-  /** Remembers a frame whose chunk only adds a piece, `said`. One in which the literal cannot be told for sure is not remembered. */
+  /** Remembers a frame whose chunk only adds a piece, `said`. A frame in which the place of the literal is not certain is not remembered. */
   learn(
     text: ByteString,
     start: number,
@@ -94,7 +94,7 @@ function shapeOf(
 ): Shape {
   const rest = frame.slice(to)
   const padding = rest.indexOf(PADDING)
-  // Texts of their own: a slice would keep the whole read alive.
+  // Copies, since a slice would keep the whole chunk of the network alive.
   const before = own(frame.slice(0, from))
   if (padding === -1) return { ...piece, before, after: own(rest), tail: undefined }
   const opening = padding + PADDING.length - 1

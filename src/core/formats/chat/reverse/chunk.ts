@@ -1,4 +1,4 @@
-/** One chunk of a chat stream, parsed, as far as its readers agree on it: servers differ in what they leave out and what they repeat. Rules: openai.md "Chunks". */
+/** One chunk of a chat stream, parsed, as all its readers need it: servers differ in what they leave out and what they repeat. Rules: openai.md "Chunks". */
 
 import type { ReasoningSetting } from '../../../chat-dialect.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
@@ -9,7 +9,7 @@ import type { PieceField } from './chunk-finder.ts'
 /** The first choice of a chunk, the only one that is ever asked for. */
 export type ChatChoice = Readonly<{ choice: JsonObject; delta: JsonObject; finish: string | undefined }>
 
-/** Undefined: the chunk has none, such as the one with the usage. */
+/** Undefined: the chunk has no choice, such as the one with the usage. */
 export function choiceOf(chunk: JsonObject): ChatChoice | undefined {
   const choices: readonly unknown[] = Array.isArray(chunk['choices']) ? chunk['choices'] : []
   const choice = choices.filter(isObject).find(({ index }) => (index ?? 0) === 0)
@@ -20,7 +20,7 @@ export function choiceOf(chunk: JsonObject): ChatChoice | undefined {
 
 const NOTHING: JsonObject = {}
 
-/** Errors come inside a 200, with choices or without, and some only by their finish reason. */
+/** The error in a chunk. Errors come inside an answer with status 200, with choices or without, and some are told only by the finish reason. */
 export function errorOf(chunk: JsonObject, choice: ChatChoice | undefined): NativeError | undefined {
   const hasError = isObject(chunk['error']) || textOf(chunk['error']) !== undefined
   if (hasError || (choice === undefined && !isObject(chunk['usage']))) return readNativeError(chunk)
@@ -37,12 +37,12 @@ export function errorOf(chunk: JsonObject, choice: ChatChoice | undefined): Nati
   )
 }
 
-/** The server gave up. */
+/** Finish reasons that say that the server gave up. */
 const FAILED = new Set(['error', 'insufficient_system_resource', 'abort'])
 
 export type Reasoning = Readonly<{ field: ReasoningField; said: string }>
 
-/** What a delta, or a message, reasons; undefined where it does not, or is not to be shown. */
+/** The reasoning in a delta or a message; undefined where it has none, or where the setting hides it. */
 export function reasoningOf(delta: JsonObject, setting: ReasoningSetting): Reasoning | undefined {
   if (setting === 'none') return undefined
   for (const field of setting === 'auto' ? REASONING_FIELDS : [setting]) {
@@ -59,7 +59,7 @@ export function reasoningOf(delta: JsonObject, setting: ReasoningSetting): Reaso
 
 export type Called = Readonly<{ index: number | undefined; id: string | undefined; name: string | undefined; args: string | undefined }>
 
-/** The calls of a delta or a message, those of the older form too, which knows but one. */
+/** The calls of a delta or a message; the older form has at most one. */
 export function callsOf(delta: JsonObject): readonly Called[] {
   const calls: readonly unknown[] = Array.isArray(delta['tool_calls']) ? delta['tool_calls'] : []
   const legacy = isObject(delta['function_call']) ? [{ index: 0, function: delta['function_call'] }] : []
@@ -75,13 +75,13 @@ export function callsOf(delta: JsonObject): readonly Called[] {
   })
 }
 
-/** The id of a call whose server gives it none: no two of a conversation are alike. */
+/** The id of a call whose server gives it none: the id is unique in a conversation. */
 export const madeCallId = (answerId: string, position: number): string => `call_${answerId.replace(/^[a-z]+[_-]/, '')}_${position}`
 
-/** Undefined for what is no text, or an empty one, which says nothing. */
+/** The value where it is a text that is not empty, else undefined. */
 export const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
-/** A chunk that adds one piece and says nothing else that could change from one to the next. */
+/** The piece of a chunk that adds one piece and nothing else that could differ in the next chunk; undefined for any other chunk. */
 export function onlyPiece({ choice, delta, finish }: ChatChoice, setting: ReasoningSetting): OnlyPiece | undefined {
   if (finish !== undefined || (choice['logprobs'] ?? null) !== null) return undefined
   const said = Object.entries(delta).filter(([name, value]) => name !== 'role' && value !== null && value !== '')

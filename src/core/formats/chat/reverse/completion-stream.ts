@@ -4,7 +4,7 @@ import { ascii, type ByteString, encodeJson, join, toBytes } from '../../../byte
 import { isObject, type JsonObject } from '../../../json.ts'
 import { choiceOf } from './chunk.ts'
 
-/** An error or another thing that is no completion is one event: what it is, its reader says. */
+/** JSON that is no completion, such as an error, becomes one event, which the stream's reader judges. */
 export function completionStream(json: JsonObject): Uint8Array {
   const choice = choiceOf(json)
   if (choice === undefined) return toBytes(frameOf(json))

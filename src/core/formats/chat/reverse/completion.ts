@@ -1,4 +1,4 @@
-/** The bytes of a whole answer of a server that speaks chat, as the native message that they amount to. Rules: openai.md "Blocks", "Usage"; native.md "Answer". */
+/** Reads the bytes of a whole answer from a server that speaks chat, and makes the equivalent native message. Rules: openai.md "Blocks", "Usage"; native.md "Answer". */
 
 import { utf8Bytes } from '../../../bytes/byte-string.ts'
 import { checkJsonBounds } from '../../../bytes/json-scan.ts'
@@ -12,7 +12,7 @@ export type Completion = Readonly<{ text: string; json: JsonObject }>
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Undefined when the bytes are no JSON object, or deeper or busier than a client's may be. */
+/** Undefined when the bytes are no JSON object, or one that is deeper or has more values than a client's may. */
 export function readCompletion(bytes: Uint8Array): Completion | undefined {
   try {
     const text = UTF8.decode(bytes)
@@ -24,7 +24,7 @@ export function readCompletion(bytes: Uint8Array): Completion | undefined {
   }
 }
 
-/** The error that stands in the place of an answer; undefined where there is neither. */
+/** The native message, or the error that stands in the place of an answer; undefined where the JSON is neither. */
 export function messageOf(
   { json }: Completion,
   options: NativeMessageOptions,

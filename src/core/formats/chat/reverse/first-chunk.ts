@@ -1,4 +1,4 @@
-/** What the first event of a chat stream says of the call: an error that comes first is a failed call. Rules: openai.md "Chunks"; pool.md "Failover". */
+/** Reads the first event of a chat stream: when it is an error, the call has failed. Rules: openai.md "Chunks"; pool.md "Failover". */
 
 import { decode } from '../../../bytes/byte-string.ts'
 import { isObject } from '../../../json.ts'
@@ -6,7 +6,7 @@ import type { NativeError } from '../../../native/error.ts'
 import type { RawEvent } from '../../../sse/read-event.ts'
 import { choiceOf, errorOf } from './chunk.ts'
 
-/** `nothing`: a frame that says neither. `model`: as the answer names it. */
+/** `nothing`: a frame that has neither an error nor a part of an answer. `model`: the model that the answer names. */
 export function firstChunk({ data }: RawEvent): 'nothing' | 'malformed' | Readonly<{ error: NativeError } | { model: unknown }> {
   const text = data.trim()
   if (text === '') return 'nothing'

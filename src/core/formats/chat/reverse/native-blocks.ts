@@ -1,5 +1,5 @@
 /**
- * The native blocks that a chat answer amounts to, one after the other: text, reasoning and calls, as frames of a native stream. Rules: openai.md "Blocks", "Thinking";
+ * Writes a chat answer as native blocks, one after the other: text, reasoning and calls, as frames of a native stream. Rules: openai.md "Blocks", "Thinking";
  * native.md "Stream".
  */
 
@@ -16,7 +16,7 @@ type OpenBlock =
   | Readonly<{ kind: 'reasoning'; before: ByteString; field: ReasoningField }>
   | Readonly<{ kind: 'call'; before: ByteString; position: number; args: OpenArguments }>
 
-/** Of all streams: empty between two pushes. */
+/** All streams share this writer: it is empty between two pushes. */
 const OUT = new ByteWriter()
 const AFTER = ascii`}}\n\n`
 const DELTAS = {
@@ -24,7 +24,7 @@ const DELTAS = {
   reasoning: ascii`thinking_delta","thinking":`,
   call: ascii`input_json_delta","partial_json":`,
 } as const
-/** Some servers say so of a call without arguments. */
+/** Some servers send this text as the arguments of a call without arguments. */
 const NO_ARGUMENTS = ascii`"null"`
 
 export class NativeBlocks {
@@ -34,17 +34,17 @@ export class NativeBlocks {
   readonly #calls = new CallPositions()
   readonly #answerId: string
 
-  /** `answerId`: by which calls are named whose server does not. */
+  /** `answerId`: the ids of calls are made of it where the server gives none. */
   constructor(answerId: string) {
     this.#answerId = answerId
   }
 
-  /** More waits for its turn than is kept. */
+  /** More content waits for its turn than may be kept. */
   get isOverfull(): boolean {
     return this.#waiting.isOverfull
   }
 
-  /** `literal`: a JSON string with its quotes. An empty one says nothing. */
+  /** Adds text or reasoning. `literal`: a JSON string with its quotes; an empty one is ignored. */
   say(kind: 'text' | 'reasoning', literal: ByteString, field: ReasoningField = 'reasoning_content'): void {
     if (literal.length <= 2) return
     if (this.#open?.kind !== kind && !this.#mayOpen()) {
@@ -55,7 +55,7 @@ export class NativeBlocks {
     this.#delta(literal)
   }
 
-  /** A piece of a call, with all that the server says of it. */
+  /** Adds a piece of a call, with all that the server tells of the call. */
   call(called: Called): void {
     const { id, name, args } = called
     const position = this.#calls.positionOf(called)
@@ -73,7 +73,7 @@ export class NativeBlocks {
     this.#advance(false)
   }
 
-  /** A piece of the arguments of the call that the server numbers so. */
+  /** Adds a piece of the arguments of the call that the server numbers `index`. */
   arguments(index: number, literal: ByteString): void {
     const position = this.#calls.positionOf({ index, id: undefined, name: undefined })
     const waiting = this.#waiting.call(position)
@@ -85,7 +85,7 @@ export class NativeBlocks {
     return this.#open?.kind === 'call' && this.#open.position === position
   }
 
-  /** More arguments of the open call. */
+  /** Writes more arguments of the open call. */
   #arguments(literal: ByteString): void {
     if (this.#open?.kind !== 'call' || literal.length <= 2) return
     if (this.#open.args.isEmpty && literal === NO_ARGUMENTS) return
@@ -93,19 +93,19 @@ export class NativeBlocks {
     this.#delta(literal)
   }
 
-  /** The answer has ended: what waited is said, and the last block closed. */
+  /** Ends the answer: writes all that waited, and closes the last block. */
   end(): void {
     this.#advance(true)
     this.#close()
   }
 
-  /** Frames of ours, before those that follow. */
+  /** Writes ready frames. */
   write(frames: ByteString): void {
     OUT.reserve(frames.length)
     OUT.text(frames)
   }
 
-  /** All frames since the last time, which are the caller's own; what is not taken is lost. */
+  /** Takes all frames since `take` or `clear` was last called; the bytes then belong to the caller. */
   static take(): Uint8Array {
     return OUT.take()
   }
@@ -114,13 +114,13 @@ export class NativeBlocks {
     OUT.clear()
   }
 
-  /** Whether another block may begin now: the open one is closed then. A call lasts until its arguments are whole. */
+  /** Whether another block may begin now, which closes the open one. A call stays open until its arguments are whole. */
   #mayOpen(): boolean {
     if (!this.#waiting.isEmpty) return false
     return this.#open?.kind !== 'call' || this.#open.args.isWhole
   }
 
-  /** Says what waits as far as it may be said. `isEnd`: all of it. */
+  /** Writes the waiting blocks as far as each may begin. `isEnd`: writes all of them. */
   #advance(isEnd: boolean): void {
     while (!this.#waiting.isEmpty && (isEnd || this.#open?.kind !== 'call' || this.#open.args.isWhole)) {
       const next = this.#waiting.next()
@@ -148,7 +148,7 @@ export class NativeBlocks {
     this.#open = { kind: 'call', before, position, args: new OpenArguments() }
   }
 
-  /** The frame that begins a block; gives what its deltas begin with. */
+  /** Writes the frame that begins a block; returns the text that the block's deltas begin with. */
   #start(kind: OpenBlock['kind'], block: Readonly<Record<string, unknown>>): ByteString {
     this.#close()
     const index = this.#index++

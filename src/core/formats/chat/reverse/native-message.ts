@@ -1,4 +1,4 @@
-/** A whole chat completion as the native message that it amounts to. Rules: openai.md "Blocks", "Ends", "Usage". */
+/** Makes the native message that is equivalent to a whole chat completion. Rules: openai.md "Blocks", "Ends", "Usage". */
 
 import type { ReasoningSetting } from '../../../chat-dialect.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
@@ -12,7 +12,7 @@ import { nativeUsage } from './usage.ts'
 
 export type NativeMessageOptions = Readonly<{ reasoning: ReasoningSetting; id: string }>
 
-/** JSON of the message; the error where the answer holds one; undefined where it is neither. */
+/** The message as JSON; the error where the answer holds one; undefined where it holds neither. */
 export function nativeMessage(json: unknown, { reasoning: setting, id }: NativeMessageOptions): string | NativeError | undefined {
   if (!isObject(json)) return undefined
   const choice = choiceOf(json)
@@ -54,7 +54,7 @@ const calledOf = ({ id, name }: Called, position: number, answerId: string): Rea
   name: name ?? '',
 })
 
-/** Some servers tell it in the choice. */
+/** The usage from the first place that has one: some servers put it into the choice. */
 function usageOf(...places: readonly unknown[]): JsonObject {
   const usage = places.map(nativeUsage).find((found) => found !== undefined)
   return usage === undefined ? {} : { usage }

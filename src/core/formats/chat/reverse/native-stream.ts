@@ -15,7 +15,7 @@ import { ChatReader, type ChatSink } from './reader.ts'
 
 export type NativeStreamOptions = Readonly<{
   reasoning: ReasoningSetting
-  /** Of the answer where the server gives it none. */
+  /** The id of the answer, used where the server gives none. */
   id: string
 }>
 
@@ -32,17 +32,17 @@ export class NativeStream implements ChatSink {
     this.#reader = new ChatReader(this, options.reasoning)
   }
 
-  /** The answer is finished but for its usage: it should not be waited for without a limit. */
+  /** The answer is finished except for its usage, for which the caller should not wait without a limit. */
   get isFinished(): boolean {
     return this.#reader.isFinished
   }
 
-  /** It came to its end in order. */
+  /** The stream came to its end in order. */
   get isWhole(): boolean {
     return this.#reader.state === 'complete'
   }
 
-  /** Nothing more is to be said. */
+  /** The end or an error was written; nothing follows. */
   get isEnded(): boolean {
     return this.#isEnded
   }
@@ -103,7 +103,7 @@ export class NativeStream implements ChatSink {
     this.#blocks.write(concat(end, writeNativeEvent('message_stop')))
   }
 
-  /** What was said so far leaves before it. */
+  /** Writes the error behind what was written so far. */
   #fail(error: Readonly<Record<string, unknown>>): Uint8Array {
     if (this.#isEnded) return NOTHING
     this.#isEnded = true
@@ -123,7 +123,7 @@ const headOf = (id: string, chunk: JsonObject | undefined): JsonObject => ({
   model: textOf(chunk?.['model']) ?? '',
 })
 
-/** The id of the answer, as native ids look. */
+/** The id of the answer in the form of native ids. */
 export function nativeId(chatId: unknown, otherwise: string): string {
   const inside = typeof chatId === 'string' ? chatId.replace(/^(?:chatcmpl-|gen-|msg_)+/, '').replace(/[^\w-]/g, '') : ''
   return inside === '' ? otherwise : `msg_${inside.slice(0, ID_LENGTH_MAX)}`
@@ -131,7 +131,7 @@ export function nativeId(chatId: unknown, otherwise: string): string {
 
 const ID_LENGTH_MAX = 100
 
-/** Some servers give the content as parts, also in a stream. */
+/** The text of content that comes as parts: some servers send parts, even in a stream. */
 export function partsOf(content: unknown): string | undefined {
   if (!Array.isArray(content)) return undefined
   return textOf(

@@ -50,7 +50,7 @@ function imageOf(source: unknown, path: string): readonly Part[] | Refusal {
   return invalid(`${path}.source`, 'Input should be base64 or an http(s) URL')
 }
 
-/** Its title stands before it. */
+/** A document's text, with its title and context before it. */
 function documentOf({ source, title, context }: JsonObject, path: string, rejects: Model['rejects']): readonly Part[] | Refusal {
   const { type, data, content } = isObject(source) ? source : {}
   const head = [title, context].filter((line) => typeof line === 'string' && line !== '').join('\n')
@@ -68,7 +68,7 @@ function searchResultOf({ source, title, content }: JsonObject, path: string, re
   return [{ type: 'text', text: head }, ...parts]
 }
 
-/** Text alone is a string: servers that take no parts take that. */
+/** Content of text alone becomes a string, which servers that take no parts accept, too. */
 export const contentOf = (parts: readonly Part[]): string | readonly Part[] => (parts.every(isText) ? textOf(parts) : parts)
 
 export const textOf = (parts: readonly Part[]): string =>

@@ -20,23 +20,23 @@ import { nativeStopReason } from './stop-reason.ts'
 import { nativeUsage } from './usage.ts'
 
 export interface ChatSink {
-  /** A piece of text, reasoning or arguments. Only valid during the call. */
+  /** Takes a piece of text, reasoning or arguments. The piece is only valid during the call. */
   piece(piece: Piece): void
-  /** Any other chunk with a choice. */
+  /** Takes any other chunk with a choice. */
   chunk(choice: ChatChoice, chunk: JsonObject): void
 }
 
-/** `complete`: `[DONE]`, or a finish reason and the end. An error: what the upstream says of it; undefined: it is broken. */
+/** `complete`: `[DONE]` has come, or a finish reason and the end. `error`: the error that the upstream told; undefined: the stream is broken. */
 export type ChatState = 'reading' | 'complete' | Readonly<{ error: NativeError | undefined }>
 
 const BROKEN = { error: undefined }
-/** Too short to be too deep: each level opens and closes. */
+/** JSON of up to this length cannot be too deep, since each level has two brackets. */
 const SHALLOW_LENGTH_MAX = 2 * JSON_DEPTH_MAX
 
 export class ChatReader {
   readonly observation: Observation = nothingSeen()
   state: ChatState = 'reading'
-  /** As the upstream said it; undefined until it does. */
+  /** The finish reason as the upstream gave it; undefined until then. */
   finish: string | undefined
   /** The usage that was told last, as native counters. */
   usage: JsonObject | undefined
@@ -64,7 +64,7 @@ export class ChatReader {
     return this.state === 'reading' && this.finish !== undefined
   }
 
-  /** The upstream's body has ended. A connection that broke off before the usage may have lost it. */
+  /** The upstream's body has ended. When the connection broke off before the usage, the usage may be lost. */
   end(how: StreamClose): void {
     if (this.state !== 'reading') return
     const rest = this.#splitter.rest()

@@ -1,6 +1,6 @@
 /**
- * A native request as a chat request: what servers of the chat format can be told of it is told, what only saves work or money is left out, and what they cannot be
- * told is refused by its name. Rules: openai.md "Native requests".
+ * A native request as a chat request: fields that the chat format has are translated, hints that only save work or money are left out, and any other field is
+ * refused by its name. Rules: openai.md "Native requests".
  */
 
 import { encodeJson, toBytes } from '../../../bytes/byte-string.ts'
@@ -12,13 +12,13 @@ import { invalid, Refusal } from '../../../refusal.ts'
 import { chatTools } from './tools.ts'
 import { chatMessages } from './turns.ts'
 
-/** A native body, checked before. `outputTokensMax`: what is held for the answer. */
+/** A native body that was checked before. `outputTokensMax`: the cap on the answer that the hold assumes. */
 export type NativeBody = Readonly<{ body: Uint8Array; model: Model; outputTokensMax: number }>
 
-/** One for each dialect, in order. */
+/** One body for each chat dialect of the model, in order. */
 export function chatBodiesOf({ body, model, outputTokensMax }: NativeBody): readonly ChatBody[] | Refusal {
   const text = new TextDecoder().decode(body)
-  // Numbers stand letter by letter only in what a tool was called with.
+  // Only the inputs of calls must keep their numbers letter by letter, so a body without calls is parsed the faster way.
   const json = (text.includes('"tool_use"') ? parseExact(text) : JSON.parse(text)) as JsonObject
   const bodies: ChatBody[] = []
   for (const dialect of model.chat) {
@@ -29,7 +29,7 @@ export function chatBodiesOf({ body, model, outputTokensMax }: NativeBody): read
   return bodies
 }
 
-/** The model's name comes first. */
+/** The model is the first member. */
 const MODEL_AT = '{"model":'.length
 
 function chatBodyOf(json: JsonObject, model: Model, dialect: ChatDialect, outputTokensMax: number): ChatBody | Refusal {
@@ -75,7 +75,7 @@ const TRANSLATED = new Set([
   'output_config',
   'output_format',
 ])
-/** Fields that say how to save money or whom an answer is for: an answer is the same without them. */
+/** Fields that say how to save money or whom an answer is for; without them the answer is the same. */
 const HINTS = new Set(['metadata', 'cache_control', 'context_management', 'service_tier', 'speed', 'fallbacks'])
 
 const isKnown = (name: string, { dropFields, passFields }: ChatDialect): boolean =>
@@ -89,13 +89,13 @@ function samplingOf({ temperature, top_p, top_k }: JsonObject): JsonObject {
   }
 }
 
-/** Up to so many tokens of thinking. */
+/** The effort that stands for a budget of up to `tokensMax` tokens of thinking. */
 const BUDGETS = [
   { effort: 'low', tokensMax: 4_096 },
   { effort: 'medium', tokensMax: 12_288 },
 ] as const
 
-/** How much is to be thought, where the request says it and the model can be told. */
+/** The reasoning effort, where the request asks for one and the model takes it. */
 function effortOf(json: JsonObject, { rejects }: Model): JsonObject {
   if (rejects.has('effort')) return {}
   const { thinking, output_config: config } = json
@@ -111,7 +111,7 @@ function levelOf(effort: string, rejects: Model['rejects']): string {
   return rejects.has('xhigh_effort') ? 'high' : 'xhigh'
 }
 
-/** A schema for the answer. */
+/** The format of the answer, where the request gives a schema. */
 function formatOf({ output_config: config, output_format: older }: JsonObject): JsonObject {
   const format = isObject(config) && isObject(config['format']) ? config['format'] : older
   if (!isObject(format) || format['type'] !== 'json_schema') return {}

@@ -3,8 +3,8 @@
 export type Finished = Readonly<{ hasCalls: boolean; isDenial: boolean; stopSequence: string | undefined }>
 
 /**
- * What was cut short wins over calls, since arguments that were cut off must not be run. Servers end with `stop` behind calls, and with words of their own; a
- * stream that never said why it ended is taken by what it had said.
+ * An answer that was cut short is told as such even when it has calls, since arguments that were cut off must not be run. Some servers end an answer with calls by `stop`, or use
+ * reasons of their own; without a known reason, the content of the answer decides.
  */
 export function nativeStopReason(finish: string | undefined, { hasCalls, isDenial, stopSequence }: Finished): string {
   if (finish === 'length') return 'max_tokens'

@@ -4,7 +4,7 @@ import type { Model } from '../../../catalog.ts'
 import { isGiven, isObject, type JsonObject } from '../../../json.ts'
 import { invalid, Refusal } from '../../../refusal.ts'
 
-/** How a tool is cached, found or streamed: it is the same tool without them. */
+/** Fields that say how a tool is cached, found or streamed; without them the tool is the same. */
 const HINTS = new Set([
   'type',
   'name',
@@ -17,7 +17,7 @@ const HINTS = new Set([
   'input_examples',
 ])
 
-/** The members of a chat request; none without tools, since then there is nothing to choose either. */
+/** The members `tools` and `tool_choice` of a chat request; neither without tools, since then there is nothing to choose. */
 export function chatTools(json: JsonObject, { rejects }: Pick<Model, 'rejects'>): JsonObject | Refusal {
   const tools: readonly unknown[] = Array.isArray(json['tools']) ? json['tools'] : []
   if (tools.length === 0) return {}

@@ -40,14 +40,14 @@ function systemOf(content: unknown, path: string, rejects: Model['rejects']): re
   return parts.length === 0 ? [] : [{ role: 'system', content: textOf(parts) }]
 }
 
-/** For a model without system prompts: what they say goes before what the first user says. */
+/** For a model that takes no system prompt: puts its text before that of the first user message. */
 function withoutSystem(messages: readonly Message[]): readonly Message[] {
   const system = messages.filter(({ role }) => role === 'system').map(({ content }) => String(content))
   const others = messages.filter(({ role }) => role !== 'system')
   if (system.length === 0) return others
   const [first, ...rest] = others
   const text = system.join('\n')
-  // One message: many templates demand that the roles take turns.
+  // The two texts become one message: many chat templates demand that the roles alternate.
   if (first?.['role'] !== 'user') return [{ role: 'user', content: text }, ...others]
   const content =
     typeof first['content'] === 'string' ? `${text}\n${first['content']}` : [{ type: 'text', text }, ...(first['content'] as Part[])]
@@ -74,7 +74,7 @@ function userOf(content: unknown, path: string, rejects: Model['rejects']): read
   return parts.length === 0 ? results : [...results, { role: 'user', content: contentOf(parts) }]
 }
 
-/** In the place of a result, so that the places of all others stay. */
+/** Stands in the place of a result, so that the places of all other blocks stay. */
 const EMPTY: Part = { type: 'text', text: '' }
 const isEmpty = (part: Part): boolean => isText(part) && part.text === ''
 
@@ -98,7 +98,7 @@ function assistantOf(content: unknown, path: string, { reasoning }: Context): re
         if (field !== undefined) reasoned[field] = `${reasoned[field] ?? ''}${String(block['thinking'] ?? '')}`
         break
       }
-      // Another vendor's, which only that one can read.
+      // Encrypted by another vendor, who alone can read it.
       case 'redacted_thinking':
         break
       default:
@@ -117,7 +117,7 @@ function assistantOf(content: unknown, path: string, { reasoning }: Context): re
   ]
 }
 
-/** Only what such a server reasoned goes back, in the field that it came in unless the setting names one. */
+/** The field in which thinking goes back: the one that it came in, unless the setting names one. Only thinking that came from such a server goes back. */
 function reasoningField(signature: unknown, setting: ChatDialect['reasoning']): string | undefined {
   const came = fieldOfSignature(signature)
   return came === undefined || setting === 'none' ? undefined : setting === 'auto' ? came : setting

@@ -1,11 +1,11 @@
 /**
- * The usage that a chat completion tells, as native counters: once, at the edge, by the format that was read and not by who wrote it. Chat's prompt includes
- * what was read from the cache and written to it, native's input does not. Rules: openai.md "Usage".
+ * Translates the usage of a chat completion to native counters, once, when the answer is read, alike for all servers of the format. Chat's prompt includes
+ * the tokens read from the cache and written to it; native's input does not. Rules: openai.md "Usage".
  */
 
 import { isObject, type JsonObject } from '../../../json.ts'
 
-/** A figure that is none passes as it is: what it is worth is for `mergeUsage` to say. Undefined where there is no usage. */
+/** A figure that is not a number passes as it is: `mergeUsage` judges it. Undefined where there is no usage. */
 export function nativeUsage(usage: unknown): JsonObject | undefined {
   if (!isObject(usage)) return undefined
   const prompt = isObject(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {}
@@ -23,12 +23,12 @@ export function nativeUsage(usage: unknown): JsonObject | undefined {
   }
 }
 
-/** Servers put the same figure in several places, some of them empty. */
+/** The first value that is given: servers put the same figure in different places. */
 const firstGiven = (...places: readonly unknown[]): unknown => places.find((place) => place !== undefined && place !== null)
 
 const given = (name: string, value: unknown): JsonObject => (value === undefined || value === null ? {} : { [name]: value })
 
-/** More read than there was cannot be true; a negative input says so. */
+/** The prompt without these parts. The result may be negative, which marks figures that cannot be true. */
 function without(prompt: unknown, ...parts: readonly unknown[]): unknown {
   if (typeof prompt !== 'number') return prompt
   return parts.reduce<number>((left, part) => left - (typeof part === 'number' && part > 0 ? part : 0), prompt)

@@ -1,17 +1,17 @@
 /**
- * Blocks that wait until the one before them has ended. Chat may tell several calls at once and go on with any of them; native blocks never overlap. What waits is
- * bounded, since an upstream decides how much it is. Rules: openai.md "Blocks".
+ * Blocks that wait until the one before them has ended. A chat stream may have several open calls and add to any of them; native blocks never overlap. The waiting content is
+ * bounded, since an upstream decides how large it gets. Rules: openai.md "Blocks".
  */
 
 import { type ByteString, decode, join } from '../../../bytes/byte-string.ts'
 
-/** A call by its place among all. `parts`: the literals that wait, with their quotes. */
+/** A waiting call; `position` is its place among all calls. `parts`: its waiting literals, with their quotes. */
 export type WaitingCall = { kind: 'call'; position: number; id: string | undefined; name: string | undefined; parts: ByteString[] }
 export type WaitingText = { kind: 'text' | 'reasoning'; parts: ByteString[] }
 export type WaitingBlock = WaitingCall | WaitingText
 
 const BYTES_MAX = 4 * 1024 * 1024
-/** How often the arguments of a call are looked at, to see whether they are whole. */
+/** How often the arguments of one call are parsed at most, to see whether they are whole. */
 const LOOKS_MAX = 16
 
 export class WaitingBlocks {
@@ -22,7 +22,7 @@ export class WaitingBlocks {
     return this.#blocks.length === 0
   }
 
-  /** More waits than is kept. */
+  /** More content waits than may be kept. */
   get isOverfull(): boolean {
     return this.#bytes > BYTES_MAX
   }
@@ -31,7 +31,7 @@ export class WaitingBlocks {
     return this.#blocks.find((block): block is WaitingCall => block.kind === 'call' && block.position === position)
   }
 
-  /** The call is the last thing that waits, or waits at all. */
+  /** Adds a block behind those that wait. */
   add(block: WaitingBlock): void {
     this.#blocks.push(block)
     for (const part of block.parts) this.#bytes += part.length
@@ -42,7 +42,7 @@ export class WaitingBlocks {
     this.#bytes += part.length
   }
 
-  /** The last block of text or reasoning, as long as nothing waits behind it. */
+  /** The last waiting block, when it is of this kind; else a new one behind it. */
   lastText(kind: WaitingText['kind']): WaitingText {
     const last = this.#blocks.at(-1)
     if (last !== undefined && last.kind === kind) return last
@@ -58,7 +58,7 @@ export class WaitingBlocks {
   }
 }
 
-/** The arguments of the open call: whether they are whole decides whether another block may begin. */
+/** The arguments of the open call. Another block may begin only when they are whole. */
 export class OpenArguments {
   readonly #parts: ByteString[] = []
   #length = 0
@@ -70,14 +70,14 @@ export class OpenArguments {
     return this.#length === 0
   }
 
-  /** What is not kept any more is never seen to be whole: the call then lasts until the answer ends. */
+  /** Arguments beyond the bound are not kept and never count as whole: the call then stays open until the answer ends. */
   add(literal: ByteString): void {
     this.#length += literal.length
     this.#isLookedAt = false
     if (this.#length <= BYTES_MAX) this.#parts.push(literal.slice(1, -1))
   }
 
-  /** Looked at where another block wants to begin, and never twice for nothing. */
+  /** To be read when another block wants to begin. It parses the arguments only when they have grown since it was last read. */
   get isWhole(): boolean {
     if (this.#isLookedAt || this.#looks >= LOOKS_MAX || this.#length > BYTES_MAX || this.isEmpty) return this.#isWhole
     this.#isLookedAt = true
@@ -87,7 +87,7 @@ export class OpenArguments {
   }
 }
 
-/** The text inside the quotes of a literal is JSON itself. */
+/** Whether the text of a literal is itself a JSON object or array. */
 function isJson(inside: ByteString): boolean {
   try {
     const text: unknown = JSON.parse(`"${decode(inside)}"`)
