@@ -2,9 +2,9 @@
 
 export type Block =
   | Readonly<{ kind: 'text'; text: string }>
-  /** `isOmitted`: thought and billed, but only the signature is shown. */
+  /** `isOmitted`: the thinking is billed, but only its signature is shown. */
   | Readonly<{ kind: 'thinking'; text: string; signature: string; isOmitted: boolean }>
-  /** `text` is the JSON of the arguments; `isWhole` false when the token limit cut it. */
+  /** `text` is the JSON of the arguments; `isWhole` is false when the token limit cut it. */
   | Readonly<{ kind: 'tool_use'; id: string; name: string; text: string; isWhole: boolean }>
 
 export type SimulatedAnswer = Readonly<{

@@ -1,11 +1,11 @@
 /**
- * Where a JSON value that stands inside other text ends: for directives and for schemas that a system prompt quotes.
+ * Finds the end of a JSON value inside other text: used for directives, and for schemas that a system prompt quotes.
  * Rules: https://www.rfc-editor.org/rfc/rfc8259.
  */
 
 type FoundJson = Readonly<{ value: unknown; end: number }>
 
-/** The object, array or string that opens at `start`; undefined when it does not close or is not JSON. `end` is the position after it. */
+/** The object, array or string that opens at `start`; undefined when the value does not close or is not JSON. `end` is the position after the value. */
 export function readBalancedJson(text: string, start: number): FoundJson | undefined {
   const end = text[start] === '"' ? stringEnd(text, start) : bracketEnd(text, start)
   if (end === -1) return undefined

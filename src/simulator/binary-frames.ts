@@ -9,13 +9,13 @@ type Headers = Readonly<Record<string, string>>
 
 const CHUNK: Headers = { ':event-type': 'chunk', ':content-type': 'application/json', ':message-type': 'event' }
 
-/** `json`: of one native event. A padding hides how long the event is. */
+/** `json`: the JSON of one native event. Padding hides the event's length. */
 export function chunkFrame(json: string): Uint8Array {
   const padding = PADDING.slice(0, 1 + (json.length % PADDING.length))
   return binaryFrame(CHUNK, JSON.stringify({ bytes: Buffer.from(json).toString('base64'), p: padding }))
 }
 
-/** `kind`: such as `throttlingException`. It ends the stream. */
+/** A frame that ends the stream with an error. `kind` is a name such as `throttlingException`. */
 export const exceptionFrame = (kind: string, fields: Readonly<Record<string, unknown>>): Uint8Array =>
   binaryFrame({ ':exception-type': kind, ':content-type': 'application/json', ':message-type': 'exception' }, JSON.stringify(fields))
 

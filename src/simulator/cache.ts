@@ -1,5 +1,5 @@
 /**
- * The prompt cache: what stands before a `cache_control` marker is written once and read while it lives, as `usage` then shows. A prefix that was written is
+ * The prompt cache: the prompt up to a `cache_control` marker is written once, and read from the cache while it lives; `usage` shows both. A prefix that was written is
  * found again wherever the markers of the next request stand. Rules: contract.md "Prompt caching"; native.md "What native refuses", "Usage".
  */
 
@@ -11,7 +11,7 @@ import type { NativeRequest } from './request.ts'
 import type { Seed } from './seed.ts'
 import { tokensOfBlock } from './tokens.ts'
 
-/** Input tokens by class; their sum is the whole prompt. */
+/** Input tokens by class; the sum of the classes is the whole prompt. */
 export type InputTokens = Readonly<{ fresh: number; read: number; written5m: number; written1h: number }>
 
 interface PromptCache {
@@ -23,7 +23,7 @@ type Ttl = '5m' | '1h'
 
 const TTL_MS: Readonly<Record<Ttl, number>> = { '5m': 300_000, '1h': 3_600_000 }
 const PREFIXES_MAX = 10_000
-/** What a native upstream adds around the prompt. */
+/** The tokens that a native upstream adds around the prompt. */
 const OVERHEAD_TOKENS = 3
 
 export function makePromptCache(seed: Seed, nowMs: () => number): PromptCache {
@@ -70,7 +70,7 @@ function readPrefixes(request: NativeRequest, seed: Seed): readonly Prefix[] {
   })
 }
 
-/** In the order in which a native upstream caches: tools, system, messages. */
+/** The blocks of the prompt in the order in which a native upstream caches them: tools, system, messages. */
 const promptBlocks = (request: NativeRequest): readonly { place: string; block: JsonObject }[] => [
   ...request.tools.map((block) => ({ place: 'tool', block })),
   ...request.system.map((block) => ({ place: 'system', block })),

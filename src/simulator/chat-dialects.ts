@@ -1,4 +1,4 @@
-/** How servers of the chat format differ: what each makes of a plain chunk, and of the usage. Rules: openai.md "Chunks", "Usage"; faults.md "Simulator". */
+/** How servers of the chat format differ: how each writes a chunk, and the usage. Rules: openai.md "Chunks", "Usage"; faults.md "Simulator". */
 
 import { isObject, type JsonObject } from '../core/json.ts'
 
@@ -7,7 +7,7 @@ export type ChatDialectName = (typeof CHAT_DIALECTS)[number]
 
 type Mutable = Record<string, unknown>
 
-/** A chunk, or a whole completion, as this server writes it; undefined: it does not. `number`: how many came before. */
+/** A chunk, or a whole completion, as this server writes it; undefined: the server sends no such chunk. `number`: how many chunks came before. */
 export function inDialect(name: ChatDialectName, chunk: JsonObject, number: number): JsonObject | undefined {
   const plain: Mutable = { ...chunk }
   const usage = isObject(chunk['usage']) ? chunk['usage'] : undefined
@@ -54,7 +54,7 @@ export function inDialect(name: ChatDialectName, chunk: JsonObject, number: numb
   }
 }
 
-/** What this server writes between two events. */
+/** The text that this server writes before each event. */
 export const betweenEvents = (name: ChatDialectName | undefined): string => (name === 'openrouter' ? ': OPENROUTER PROCESSING\n\n' : '')
 
 const choicesOf = ({ choices }: JsonObject): readonly Mutable[] => (Array.isArray(choices) ? choices.filter(isObject) : [])
@@ -78,7 +78,7 @@ function hits(usage: JsonObject): JsonObject {
   }
 }
 
-/** Of content and reasoning, the one that is not said is null. */
+/** Where a delta has only content or only reasoning, adds the other as null. */
 function withNulls(choice: Mutable): Mutable {
   const { delta } = choice
   if (!isObject(delta)) return choice

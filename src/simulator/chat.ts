@@ -1,5 +1,5 @@
 /**
- * The simulator as a server of the chat format: it answers what it would answer a native request that means the same, and says it as such servers do. Rules: openai.md "Chunks";
+ * The simulator as a server of the chat format: it gives the answer that it would give to the equivalent native request, in the form of such servers. Rules: openai.md "Chunks";
  * faults.md "Simulator".
  */
 
@@ -19,14 +19,14 @@ import { betweenEvents, type ChatDialectName, inDialect } from './chat-dialects.
 
 export const CHAT_ROUTE = '/v1/chat/completions'
 
-/** What the native answer was asked for besides. */
+/** What the prompt asks of the chat form of the answer, noted while the native answer is made. */
 export type Noted = { dialect?: ChatDialectName | undefined }
 
 type AskNative = (request: Request, noted: Noted) => Promise<Response>
 
 const FREE = picos(0n)
 
-/** Takes every model, and refuses nothing of it. */
+/** A model of this id that rejects nothing: the simulator takes every model. */
 const modelNamed = (id: string): Model => ({
   id,
   displayName: id,
@@ -101,7 +101,7 @@ async function wholeAnswer(native: Response, { call, stamp, dialect }: Answer): 
   return Response.json(dialect === undefined ? completion : inDialect(dialect, completion, 0))
 }
 
-/** Step by step, as the native stream comes. */
+/** Translates the native stream step by step, as it comes. */
 function streamAnswer(native: Response, answer: Answer): Response {
   const { call, stamp } = answer
   const transcoder = chatFormat.transcoder({ ...call, echo: { ...call.echo, includesUsageChunk: true } }, stamp)
@@ -128,7 +128,7 @@ function streamAnswer(native: Response, answer: Answer): Response {
   return new Response(body, { headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' } })
 }
 
-/** Makes the chunks of a plain stream those of a server. */
+/** Rewrites the chunks of the gateway's own chat stream as the chosen server writes them. */
 class ChunkRewriter {
   readonly #answer: Answer
   readonly #stopSequence: () => string | undefined
@@ -159,12 +159,12 @@ class ChunkRewriter {
   }
 }
 
-/** A chunk that said only what other servers do not say. */
+/** Whether a chunk has become empty, since it held only what other servers do not send. */
 const isEmpty = ({ choices }: JsonObject): boolean =>
   Array.isArray(choices) &&
   choices.some(({ delta, finish_reason }) => isObject(delta) && Object.keys(delta).length === 0 && finish_reason === null)
 
-/** Without what only we say: signed thinking, and figures under native names. */
+/** The chunk without what only the gateway sends: signed thinking, and figures under native names. */
 function plain(chunk: JsonObject, stopSequence: string | undefined): JsonObject {
   const { usage, choices, ...rest } = chunk
   const plainChoices = (Array.isArray(choices) ? choices : []).filter(isObject).map((choice) => ({

@@ -3,7 +3,7 @@
 import type { JsonObject } from '../core/json.ts'
 import type { NativeRequest, Turn } from './request.ts'
 
-/** What is wrong, with its path; undefined when nothing is. */
+/** The first problem, with its path; undefined when there is none. */
 export function checkConversation({ messages }: NativeRequest): string | undefined {
   for (const [index, { role, blocks }] of messages.entries()) {
     if (role === 'user' && blocks.length === 0) return `messages.${index}.content: must not be empty`
@@ -15,7 +15,7 @@ export function checkConversation({ messages }: NativeRequest): string | undefin
   return checkToolPairs(mergeTurns(messages))
 }
 
-/** Neighbouring messages of one role are one turn; system messages between them do not part them. */
+/** Neighbouring messages of one role are one turn; system messages between them do not separate them. */
 export function mergeTurns(messages: readonly Turn[]): readonly Turn[] {
   const turns: Turn[] = []
   for (const { role, blocks } of messages) {

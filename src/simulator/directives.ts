@@ -46,7 +46,7 @@ export const DIRECTIVES: readonly { directive: string; effect: string }[] = [
 /** One directive. A word without a value has the value `true`. `words` is undefined when the text between the brackets does not parse. */
 export type Directive = Readonly<{ source: string; words: ReadonlyMap<string, unknown> | undefined }>
 
-/** More in one prompt are text, and so is a value that is longer: what a directive costs to read stays small. */
+/** Further directives of a prompt count as text, and so does one with a longer value: reading directives stays cheap. */
 const DIRECTIVES_MAX = 64
 
 /** The directives of a text, in order, and the text without them. A bracket that never closes is text. */

@@ -4,7 +4,7 @@ import type { Block, SimulatedAnswer } from './answer.ts'
 import type { InputTokens } from './cache.ts'
 import type { OutputTokens } from './limit-answer.ts'
 
-/** `usage` undefined: left out everywhere. */
+/** `usage` undefined: the answer has no usage anywhere. */
 export type MessageHead = Readonly<{ id: string; model: string; usage: Readonly<{ input: InputTokens; output: OutputTokens }> | undefined }>
 
 type Fields = Readonly<Record<string, unknown>>
@@ -17,7 +17,7 @@ export const blockStart = (index: number, block: Block): string => frame('conten
 
 export const blockStop = (index: number): string => frame('content_block_stop', { index })
 
-/** `piece` of the block's text; of a tool call it is a piece of JSON. */
+/** `piece`: a piece of the block's text; for a tool call, a piece of its JSON. */
 export const blockDelta = (index: number, kind: Block['kind'], piece: string): string =>
   frame('content_block_delta', { index, delta: deltaOf(kind, piece) })
 

@@ -9,10 +9,10 @@ export type Instructions = Readonly<{
   tokens: number | undefined
   tokensPerSecond: number | undefined
   isThinking: boolean
-  /** Undefined: the one that the answer ends with by itself. */
+  /** Undefined: the answer's own stop reason. */
   stopReason: string | null | undefined
   calls: readonly WantedCall[]
-  /** What the answer fails with instead of starting, in the order it was asked for. */
+  /** The errors that come instead of an answer, in the order in which they were asked for. */
   refusals: readonly WantedRefusal[]
   waitMs: number
   /** Faults inside the answer. */
@@ -26,7 +26,7 @@ export type Instructions = Readonly<{
   unknown: readonly string[]
 }>
 
-/** `name` undefined: the next tool that is offered. `args` undefined: made from the schema. */
+/** `name` undefined: the next of the offered tools. `args` undefined: the arguments are made from the schema. */
 type WantedCall = Readonly<{ name: string | undefined; args: JsonObject | undefined }>
 
 /** `timesMax`: how often the same prompt fails. */
@@ -38,7 +38,7 @@ export type WantedRefusal = Readonly<{
   timesMax: number
 }>
 
-/** `at`: after that many deltas, or between the last `message_delta` and `message_stop`. `timesMax`: how often the same prompt meets it. */
+/** `at`: the fault comes after that many deltas, or between the last `message_delta` and `message_stop`. `timesMax`: how often the same prompt meets it. */
 export type Fault = Readonly<{ at: number | 'message_stop'; timesMax: number }> &
   (
     | Readonly<{ kind: 'error'; status: number; message: string | undefined }>
@@ -49,7 +49,7 @@ export type Fault = Readonly<{ at: number | 'message_stop'; timesMax: number }> 
 type Draft = { -readonly [Field in keyof Instructions]: Instructions[Field] }
 type Words = ReadonlyMap<string, unknown>
 
-/** Later directives win over earlier ones where both cannot be done. */
+/** Where two directives contradict each other, the later one counts. */
 export function readInstructions(directives: readonly Directive[]): Instructions {
   const draft: Draft = {
     text: undefined,
@@ -73,7 +73,7 @@ export function readInstructions(directives: readonly Directive[]): Instructions
   return draft
 }
 
-/** Words that belong to another word of the same directive, and to which. */
+/** For each command, the words that may stand beside it in the same directive. */
 const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   tool: ['args'],
   tools: ['args'],
@@ -87,11 +87,11 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
 }
 const OPTIONS = new Set(Object.values(OPTIONS_OF).flat())
 
-/** A word that would have no effect is not understood, and the directive with it. */
+/** False when a word would have no effect: the whole directive then counts as unknown. */
 function readWords(draft: Draft, words: Words): boolean {
   const commands = [...words.keys()].filter((word) => !OPTIONS.has(word))
   const understood = new Set(commands.flatMap((command) => OPTIONS_OF[command] ?? []))
-  // What breaks off inside an answer has no header any more.
+  // A fault inside an answer comes too late for a header.
   if (words.has('after') || words.has('before')) understood.delete('retry_after')
   if (commands.length === 0 || ![...words].every(([word, value]) => !OPTIONS.has(word) || (understood.has(word) && isOption(word, value))))
     return false

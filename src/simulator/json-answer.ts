@@ -18,7 +18,7 @@ export function jsonAnswer(request: NativeRequest, prompt: Prompt): string | und
   return JSON.stringify(schema === undefined ? { simulator: 'Tollgate', prompt: shorten(prompt.text) } : sampleOf(schema))
 }
 
-/** A demand, not a mention: system prompts of coding agents speak of JSON in passing. */
+/** It matches a demand for JSON and not a mere mention: system prompts of coding agents mention JSON in passing. */
 const WANTS_JSON = /\b(?:respond|reply|answer|return|output)\b[^.\n]{0,80}\bJSON (?:object|value)\b/i
 
 /** The first object after the demand that looks like a schema. */

@@ -4,7 +4,7 @@ import type { Block, SimulatedAnswer } from './answer.ts'
 import type { NativeRequest } from './request.ts'
 import { firstTokens, tokensOf } from './tokens.ts'
 
-/** Cuts at the token limit, then at the first stop sequence that is left in a text. */
+/** Cuts the answer at the token limit, then at the first stop sequence in what is left of its texts. */
 export function limitAnswer(answer: SimulatedAnswer, { maxTokens, stopSequences }: NativeRequest): SimulatedAnswer {
   const kept = cutAtTokens(answer, maxTokens)
   for (const [index, block] of kept.blocks.entries()) {
@@ -34,7 +34,7 @@ function cutAtTokens(answer: SimulatedAnswer, maxTokens: number): SimulatedAnswe
   return maxTokens === 0 ? { ...answer, stopReason: 'max_tokens' } : answer
 }
 
-/** The sequence that occurs first; the longer one where two begin at the same place. */
+/** The stop sequence that occurs first; the longer one where two begin at the same place. */
 function firstStop(text: string, sequences: readonly string[]): { at: number; sequence: string } | undefined {
   return sequences
     .map((sequence) => ({ at: text.indexOf(sequence), sequence }))

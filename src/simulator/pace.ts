@@ -24,11 +24,11 @@ export const SIMULATOR_CLOCK: SimulatorClock = {
     }),
 }
 
-/** How long that many tokens take; speed 0 is no time at all. */
+/** How long so many tokens take; at speed 0 they take no time. */
 export const durationMs = (tokens: number, tokensPerSecond: number): number => (tokensPerSecond > 0 ? (tokens * 1000) / tokensPerSecond : 0)
 
 /**
- * The steps as a body. One step a pull, each at its time after the start, so that sleeping too long once does not slow the whole answer. It fails with the
+ * The steps as a body. Each pull releases one step, at its time counted from the start, so that sleeping too long once does not slow the whole answer. The body fails with the
  * signal's reason when the signal aborts, also while it sleeps.
  */
 export function pacedBody(
@@ -42,7 +42,7 @@ export function pacedBody(
   const nextDue = async (): Promise<Step> => {
     const next = steps.next()
     const step = next.done === true ? END : next.value
-    // A wait is silence that the reader sees, so it starts now; tokens are made on time even when the reader was late.
+    // A wait is a silence that the reader must see, so it starts now; tokens keep their schedule even when the reader was late.
     dueMs = step.kind === 'wait' ? Math.max(dueMs, clock.nowMs()) + step.waitMs : dueMs + workMs(step, tokensPerSecond)
     const waitMs = dueMs - clock.nowMs()
     if (waitMs >= 1) await clock.sleep(waitMs, over.signal)

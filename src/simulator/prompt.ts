@@ -16,8 +16,8 @@ export type Prompt = Readonly<{
 export type ToolResult = Readonly<{ tool: string; text: string; isError: boolean }>
 
 /**
- * A directive fires once: not from a turn that the assistant has begun to answer, and, beside tool results, not when a client repeats the prompt that led
- * to them. `standing` are obeyed by every request, before its own.
+ * A directive fires once. It does not fire from a turn that the assistant has begun to answer; nor, in a turn with tool results, when the client repeats the prompt that led
+ * to these. `standing`: directives that every request obeys before its own.
  */
 export function readPrompt({ messages }: NativeRequest, standing: readonly Directive[] = []): Prompt {
   const turns = mergeTurns(messages)

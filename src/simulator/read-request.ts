@@ -28,7 +28,7 @@ export function readRequest(body: unknown, isCounting: boolean): NativeRequest |
   return broken === undefined ? request : new Problem(400, broken)
 }
 
-/** What is wrong with the first field that is, with its path; undefined when all are fine. */
+/** What is wrong with the first wrong field, with its path; undefined when no field is wrong. */
 function checkFields(body: JsonObject, isCounting: boolean): string | undefined {
   const { model, max_tokens: maxTokens, messages, system, tools, stop_sequences: stops, stream, temperature, top_p: topP } = body
   if (typeof model !== 'string') return model === undefined ? 'model: Field required' : 'model: must be a string'

@@ -14,9 +14,9 @@ export type NativeRequest = Readonly<{
   stopSequences: readonly string[]
   isStream: boolean
   thinking: 'none' | 'shown' | 'omitted'
-  /** Of `output_config.format`. */
+  /** The schema of `output_config.format`. */
   schema: JsonObject | undefined
-  /** The `cache_control` of the request itself: marks its last block. */
+  /** The `cache_control` of the request itself, which marks its last block. */
   cacheControl: unknown
 }>
 

@@ -1,16 +1,16 @@
-/** A value that fits a JSON Schema: arguments for a tool, or a structured answer. Reads what clients really write; source: JSON Schema 2020-12. */
+/** A value that fits a JSON Schema: arguments for a tool, or a structured answer. It understands the keywords that clients really use; source: JSON Schema 2020-12. */
 
 import { isObject, type JsonObject } from '../core/json.ts'
 
-/** Schemas may refer to themselves. */
+/** How deep a sample goes: schemas may refer to themselves. */
 const DEPTH_MAX = 8
 
-/** The smallest value that fits: of an object only the required properties. */
+/** The smallest value that fits: an object has only its required properties. */
 export function sampleOf(schema: JsonObject): unknown {
   return sample(schema, 'value', schema, 0)
 }
 
-/** `name` is the property's, for strings that can be told apart. */
+/** `name`: the property's name, so that strings of different properties differ. */
 function sample(given: unknown, name: string, root: JsonObject, depth: number): unknown {
   const schema = resolve(given, root)
   if ('const' in schema) return schema['const']

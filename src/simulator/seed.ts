@@ -1,5 +1,5 @@
 /**
- * Everything that looks random in the simulator: a keyed hash, and dice thrown from it. Same seed and same words, same answer. Rules: faults.md "Simulator".
+ * Everything that looks random in the simulator: a keyed hash, and dice thrown from it. The same seed and the same words give the same answer. Rules: faults.md "Simulator".
  */
 
 export interface Seed {
@@ -8,7 +8,7 @@ export interface Seed {
   dice(...words: readonly (string | number)[]): Dice
 }
 
-/** Throws a whole number from 0 up to, but without, `sides`. */
+/** Throws a whole number from 0 to `sides` − 1. */
 export type Dice = (sides: number) => number
 
 export function makeSeed(seed: number): Seed {
@@ -20,7 +20,7 @@ export function makeSeed(seed: number): Seed {
   }
 }
 
-/** Mulberry32: small, even enough for sentence lengths, the same on every machine. */
+/** Mulberry32: a small generator, uniform enough for sentence lengths, and the same on every machine. */
 function makeDice(start: number): Dice {
   let state = start
   return (sides) => {

@@ -1,4 +1,4 @@
-/** What the simulator says. Every sentence that it makes up names it, so that it is not taken for a model. Rules: faults.md "Simulator". */
+/** What the simulator says. Every sentence that the simulator makes up names the simulator, so that nobody takes it for a model. Rules: faults.md "Simulator". */
 
 import { DIRECTIVES } from './directives.ts'
 import type { Prompt, ToolResult } from './prompt.ts'
@@ -52,10 +52,10 @@ export const help = (unknown: readonly string[]): string =>
 const FILLER =
   'Tollgate simulator text of a given length. A gate takes its toll, counts the coins, and lets the words pass one after another without holding any back. '
 
-/** Exactly that many tokens. */
+/** A text of exactly so many tokens. */
 export const filler = (tokens: number): string => firstTokens(FILLER.repeat(Math.ceil(tokens / tokensOf(FILLER)) + 1), tokens)
 
-/** Shortens to one line that fits a sentence. */
+/** Shortens a text to one line that fits into a sentence. */
 export function shorten(text: string): string {
   const letters = [...text.replace(/\s+/g, ' ').trim()]
   return letters.length <= ECHO_LETTERS_MAX ? letters.join('') : `${letters.slice(0, ECHO_LETTERS_MAX - 1).join('')}…`

@@ -23,7 +23,7 @@ import { writeAnswer } from './write-answer.ts'
 export type SimulatorOptions = Readonly<{
   /** Part of the ids in its answers; another name also answers the same prompt with other words, so that several simulators can be told apart. */
   name?: string
-  /** The only key that it accepts; by default it accepts any key, and requests without one. */
+  /** The only key that the simulator accepts; by default it accepts any key, and requests without one. */
   apiKey?: string
   /** Default 0. */
   seed?: number
@@ -104,7 +104,7 @@ async function readCall(request: Request): Promise<Call | Problem> {
   return native instanceof Problem ? native : { native, isCounting }
 }
 
-/** Undefined when it is not JSON, which is no object either. */
+/** The JSON value; undefined when the text is not JSON, which is then refused like any value that is no object. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -130,7 +130,7 @@ const otherBody = (kind: 'html' | 'empty'): Response =>
 
 type Delivery = Readonly<{ requestId: string; speed: number; clock: SimulatorClock; signal: AbortSignal }>
 
-/** Without `stream` the head comes when the answer is made; a fault inside it is an error status or a body that is not whole. */
+/** The response to a request without `stream`: its head comes when the answer is finished. A fault inside the answer becomes an error status or a body that breaks off. */
 async function wholeResponse(head: MessageHead, answer: SimulatedAnswer, faults: readonly Fault[], delivery: Delivery): Promise<Response> {
   const { requestId, speed, clock, signal } = delivery
   const stallMs = faults.reduce((sum, fault) => sum + (fault.kind === 'stall' ? fault.waitMs : 0), 0)

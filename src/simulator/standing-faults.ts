@@ -1,5 +1,5 @@
 /**
- * Directives that every request obeys, set while the simulator runs, so that an upstream can be brought into trouble and out of it under load:
+ * Directives that every request obeys, set while the simulator runs, so that an upstream can be made to fail, and to recover, under load:
  * `PUT /faults` with directives as text, `GET /faults`, `DELETE /faults`. Rules: faults.md "Simulator".
  */
 
@@ -16,7 +16,7 @@ export class StandingFaults {
     return this.#directives
   }
 
-  /** The answer to a request at `/faults`: what stands now, as text. */
+  /** The answer to a request at `/faults`: the directives that stand now, as text. */
   async answer(request: Request): Promise<Response> {
     switch (request.method) {
       case 'GET':

@@ -19,7 +19,7 @@ import type { Dice } from './seed.ts'
 import { tokensOfBytes } from './tokens.ts'
 
 export type Step =
-  /** `tokens` is what producing the bytes takes; `place` is where in the grammar they stand. */
+  /** `tokens`: the tokens that producing the bytes takes; `place`: the kind of event that they belong to. */
   | Readonly<{ kind: 'bytes'; text: string; tokens: number; place: StepKind }>
   | Readonly<{ kind: 'wait'; waitMs: number }>
   /** The body ends, or breaks. */
@@ -51,7 +51,7 @@ function* blockSteps(index: number, block: Block, dice: Dice): Generator<Step> {
     const before = tokensOfBytes(size)
     size += Buffer.byteLength(piece)
     const tokens = tokensOfBytes(size) - before
-    // Thinking that is not shown takes its time all the same.
+    // Thinking takes its time even when it is not shown.
     yield isHidden
       ? { kind: 'bytes', text: '', tokens, place: 'other' }
       : { kind: 'bytes', text: blockDelta(index, block.kind, piece), tokens, place: 'delta' }
@@ -92,7 +92,7 @@ export function* brokenSteps(body: string, isReset: boolean): Generator<Step> {
   yield* isReset ? RESET : CUT
 }
 
-/** A fault that waits for more deltas than there are comes after the last one. */
+/** A fault that waits for more deltas than the answer has comes after the last delta. */
 export function* faultySteps(steps: Iterable<Step>, faults: readonly Fault[], requestId: string): Generator<Step> {
   let waiting = [...faults]
   let deltas = 0
@@ -132,7 +132,7 @@ function* faultSteps(fault: Fault, requestId: string): Generator<Step> {
 }
 
 const CUT: readonly Step[] = [{ kind: 'end' }]
-/** A server that breaks a connection at once takes back what it has not yet put on the wire. */
+/** The wait comes first: a connection that is reset at once loses bytes that are not yet on the wire. */
 const RESET: readonly Step[] = [{ kind: 'wait', waitMs: 10 }, { kind: 'reset' }]
 
 const BROKEN_FRAME = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","te\n\n'

@@ -1,5 +1,5 @@
 /**
- * Counting tokens: four bytes of UTF-8 are one, so that a figure can be checked with a pencil. The same rule as the gateway's own estimate
+ * Counting tokens: four bytes of UTF-8 are one token, so that a figure can be checked by hand. The gateway's own estimate has the same rule
  * (money.md "Estimates").
  */
 

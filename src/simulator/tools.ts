@@ -8,7 +8,7 @@ import type { NativeRequest } from './request.ts'
 
 const NAME = /^[a-zA-Z0-9_-]{1,128}$/
 
-/** What is wrong, with its path; undefined when nothing is. */
+/** The first problem, with its path; undefined when there is none. */
 export function checkTools({ tools, toolChoice, messages }: NativeRequest): string | undefined {
   const names = new Set<string>()
   for (const [index, tool] of tools.entries()) {
@@ -24,7 +24,7 @@ export function checkTools({ tools, toolChoice, messages }: NativeRequest): stri
   return hasToolBlocks && tools.length === 0 ? 'tools: must be defined when messages contain tool_use or tool_result blocks' : undefined
 }
 
-/** Tools that a model calls of its own accord: those with a schema that are not held back. */
+/** Tools that a model calls of its own accord: those that have a schema and are not deferred. */
 export const callableTools = (tools: readonly JsonObject[]): readonly JsonObject[] =>
   tools.filter((tool) => isObject(tool['input_schema']) && tool['defer_loading'] !== true)
 

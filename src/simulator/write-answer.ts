@@ -53,7 +53,7 @@ function contentBlocks(request: NativeRequest, prompt: Prompt, seed: Seed, turn:
   return [{ kind: 'text', text: hasWords ? said : announcement(calls.map(({ tool }) => nameOf(tool))) }, ...blocks]
 }
 
-/** A forced choice that the turn's results already answer is not forced again: a client that never takes it back would call tools for ever. */
+/** A forced choice that the turn's results already answer is not forced again: with a client that never withdraws the choice, the calls would never end. */
 function isToolForced({ toolChoice, tools }: NativeRequest, { results }: Prompt): boolean {
   if (toolChoice.kind === 'any') return results.length === 0 && callableTools(tools).length > 0
   return toolChoice.kind === 'tool' && !results.some(({ tool }) => tool === toolChoice.name)
@@ -61,7 +61,7 @@ function isToolForced({ toolChoice, tools }: NativeRequest, { results }: Prompt)
 
 type ToolCall = Readonly<{ tool: JsonObject; args: unknown }>
 
-/** The calls that the prompt directs, else the one that `tool_choice` forces. */
+/** The calls that the prompt's directives ask for, else the one that `tool_choice` forces. */
 function toolCalls({ tools, toolChoice, isParallel }: NativeRequest, { instructions }: Prompt, isForced: boolean): readonly ToolCall[] {
   if (toolChoice.kind === 'none') return []
   const offered = callableTools(tools)

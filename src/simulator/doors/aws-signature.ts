@@ -1,5 +1,5 @@
 /**
- * Checks a signature of AWS by making it anew from what arrived, with other code than the gateway signs with. Rules: faults.md "Simulator";
+ * Checks an AWS signature by computing it again from the request that arrived, with code that is independent of the gateway's. Rules: faults.md "Simulator";
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html.
  */
 
@@ -7,11 +7,11 @@ import { createHash, createHmac } from 'node:crypto'
 
 const FORM =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/
-/** Without these, what was signed could be sent again elsewhere or with another body. */
+/** The headers that must be signed: without them, a signed request could be sent again to another host or with another body. */
 const NEEDED = ['host', 'x-amz-date', 'x-amz-content-sha256']
 const SKEW_MS_MAX = 300_000
 
-/** Undefined: it is right. */
+/** Undefined: the signature is right. */
 export function signatureProblem(request: Request, body: Uint8Array, key: Readonly<{ id: string; secret: string }>): string | undefined {
   const [, id, day = '', region = '', service = '', list = '', signature] = FORM.exec(request.headers.get('authorization') ?? '') ?? []
   if (signature === undefined) return 'The request has no signature'

@@ -1,5 +1,5 @@
 /**
- * The simulator behind the doors of the clouds: each call is proven as its cloud demands, then made native, and the answer leaves in the door's own form.
+ * The simulator behind the doors of the clouds: each call must prove itself as the cloud demands; it is then translated to native, and the answer leaves in the door's own form.
  * Rules: faults.md "Simulator"; doors.md "Kinds".
  */
 
@@ -14,7 +14,7 @@ import { IssuedTokens } from './tokens.ts'
 type DoorOptions = SimulatorOptions &
   Readonly<{
     kind: SimulatedKind
-    /** Requests are to be signed with this one; else a key of `apiKey` or of any text proves them. */
+    /** Requests must be signed with this key. Undefined: `apiKey` proves a request, or any key where that is undefined, too. */
     awsKey?: AwsKey | undefined
   }>
 
@@ -42,7 +42,7 @@ export function makeSimulatedDoor({ kind, awsKey, ...options }: DoorOptions): Si
 
 type Proofs = Readonly<{ apiKey: string | undefined; awsKey: AwsKey | undefined; tokens: IssuedTokens }>
 
-/** What is wrong with how the call is proven. */
+/** What is wrong with the call's proof (its key, token or signature). */
 function proofProblem(kind: SimulatedKind, request: Request, body: Uint8Array, { apiKey, awsKey, tokens }: Proofs): Problem | undefined {
   const authorization = request.headers.get('authorization') ?? ''
   if (kind === 'vertex' || kind === 'claude-google')

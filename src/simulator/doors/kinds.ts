@@ -14,5 +14,5 @@ export const SIMULATED_KINDS = [
 ] as const satisfies Kind[]
 export type SimulatedKind = (typeof SIMULATED_KINDS)[number]
 
-/** A key of AWS with which requests are to be signed. */
+/** The AWS key with which requests must be signed. */
 export type AwsKey = Readonly<{ id: string; secret: string }>

@@ -1,4 +1,4 @@
-/** A call in a door's form as the native call that it means. Rules: doors.md "Kinds", "Edits". */
+/** Translates a call in a door's form to the native call. Rules: doors.md "Kinds", "Edits". */
 
 import type { Kind } from '../../core/door.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
@@ -6,7 +6,7 @@ import { Problem } from '../native-error.ts'
 
 type Native = Readonly<{ url: string; body: string | Uint8Array<ArrayBuffer> }>
 
-/** A whole request fails for one of these, as on the cloud. */
+/** The betas that Bedrock refuses: one of them fails the whole request, as on the cloud. */
 const REFUSED_BETAS = /^(?:prompt-caching-|extended-cache-ttl-|files-api-|code-execution-|advanced-tool-use-|memory-2025-08-18$)/
 const INVOKE = /^\/model\/([^/]+)\/(invoke|invoke-with-response-stream|count-tokens)$/
 const VERTEX = /^\/v1\/projects\/[^/]+\/locations\/[^/]+\/publishers\/anthropic\/models\/([^/]+):(rawPredict|streamRawPredict)$/
@@ -43,7 +43,7 @@ function predicted(pathname: string, origin: string, bytes: Uint8Array): Native 
   return native(origin, isCount, isCount ? body : { ...body, model: decodeURIComponent(id) })
 }
 
-/** Each door wants its version in the body, and what stands in the address nowhere else. */
+/** Each door wants its version in the body, and refuses fields in the body (`elsewhere`) that the address already states. */
 function refusedBy(body: JsonObject, elsewhere: readonly string[]): Problem | undefined {
   if (typeof body['anthropic_version'] !== 'string') return new Problem(400, 'anthropic_version: Field required')
   const name = elsewhere.find((one) => Object.hasOwn(body, one))

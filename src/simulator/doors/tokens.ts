@@ -1,4 +1,4 @@
-/** The token services of Google and Entra in small: a token for a request of the right form, which is good for as long as it says. Rules: faults.md "Simulator". */
+/** Small token services in the place of Google's and Entra's: a request of the right form gets a token, valid for the time that the answer states. Rules: faults.md "Simulator". */
 
 import { boundedMap } from '../../core/bounded-map.ts'
 
@@ -21,7 +21,7 @@ export class IssuedTokens {
   }
 }
 
-/** By the metadata server's header, by a signed assertion, or by a client with a secret. */
+/** Whether a token is asked for in a right form: with the metadata server's header, a signed assertion, or a client's id and secret. */
 async function isAsked(request: Request): Promise<boolean> {
   if (request.method === 'GET') return request.headers.get('metadata-flavor') === 'Google'
   const form = new URLSearchParams(await request.text())
