@@ -3,7 +3,7 @@
  * pages.md "Alarms of the console".
  */
 
-/** Times are Unix milliseconds. `detail`: what the log line of the last one says beside its kind. */
+/** Times are Unix milliseconds. `detail`: the fields in the log line of the last alarm of this kind. */
 export type Alarm = Readonly<{ what: string; count: number; firstAt: number; lastAt: number; detail: string }>
 
 const KINDS_MAX = 64
@@ -11,7 +11,7 @@ const DETAIL_CHARS_MAX = 300
 
 export class Alarms {
   readonly #now: () => number
-  /** The one that happened last is at the end. */
+  /** The kinds in the order of their last alarm, the newest at the end. */
   readonly #kinds = new Map<string, Alarm>()
 
   constructor(now: () => number) {
@@ -28,7 +28,7 @@ export class Alarms {
     if (oldest !== undefined) this.#kinds.delete(oldest)
   }
 
-  /** The last first. */
+  /** All alarms, the newest first. */
   list(): readonly Alarm[] {
     return [...this.#kinds.values()].reverse()
   }

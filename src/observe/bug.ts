@@ -3,7 +3,7 @@
  * binary carries its source map, so the places are those of the source. Rules: requests.md "What never leaks"; platform.md "Rejections".
  */
 
-/** `code`: of the system or of SQLite, such as `EACCES`. `at`: the innermost places first, `src/relay/relay.ts:53:11 < …`. */
+/** `code`: the error code of the system or of SQLite, such as `EACCES`. `at`: the innermost places first, `src/relay/relay.ts:53:11 < …`. */
 export type Bug = Readonly<{ error: string; code?: string; at: string }>
 
 const PLACES_MAX = 6
@@ -17,7 +17,7 @@ export function describeBug(bug: unknown): Bug {
   return { error: NAME.test(bug.name) ? bug.name : 'Error', ...code, at: placesOf(bug).slice(0, PLACES_MAX).join(' < ') }
 }
 
-/** The stack opens with the message, and a message may look like a stack: nothing is told unless it is sure where the message ends. */
+/** The stack opens with the message, and a message may look like a stack: no place is told unless the end of the message is certain. */
 function placesOf({ stack = '', message }: Error): readonly string[] {
   const [name] = /^\w*/.exec(stack) ?? ['']
   const head = `${name}${message === '' ? '' : `: ${message}`}\n`

@@ -1,8 +1,8 @@
-/** Descriptors of a process, as the kernel counts them: every connection is one. Source: proc(5), getrlimit(2). */
+/** The file descriptors of a process, as the kernel counts them: every connection takes one. Source: proc(5), getrlimit(2). */
 
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** How many may be open at once: the soft limit, which Bun raises to the hard one at start. Undefined where the system does not tell. */
+/** How many descriptors may be open at once: the soft limit, which Bun raises to the hard limit at start. Undefined where the system does not tell. */
 export function descriptorLimit(pid: number | 'self' = 'self'): number | undefined {
   const text = readLimits(pid)
   const soft = /^Max open files +(\S+)/m.exec(text)?.[1] ?? ''
@@ -10,7 +10,7 @@ export function descriptorLimit(pid: number | 'self' = 'self'): number | undefin
   return /^\d+$/.test(soft) ? Number(soft) : undefined
 }
 
-/** The descriptors of this process, without the one that reads the list. */
+/** The number of open descriptors of this process, without the one that reads the list. */
 export function openDescriptors(): number | undefined {
   try {
     return readdirSync('/proc/self/fd').length - 1

@@ -13,7 +13,7 @@ type Branch<Value> = { value: Value | undefined; readonly next: Map<string, Bran
 
 const emptyBranch = <Value>(): Branch<Value> => ({ value: undefined, next: new Map() })
 
-/** Series of one metric by the values of its labels, which are given in the order of their names. A look-up a label: a text made of all of them would have to be hashed. */
+/** Series of one metric by the values of its labels, which are given in the order of their names. A look-up for each label is cheaper than hashing one text of all values. */
 class Series<Value> {
   readonly #root = emptyBranch<Value>()
   readonly #entries: Readonly<{ labels: Labels; value: Value }>[] = []
@@ -47,7 +47,7 @@ function grow<Value>(branch: Branch<Value>, label: string): Branch<Value> {
   return grown
 }
 
-/** A sum that only grows, or, as a gauge, a number that goes up and down. */
+/** A counter, which only grows, or a gauge, which goes up and down. */
 export class Sums implements Family {
   readonly #head: string
   readonly #name: string
@@ -79,7 +79,7 @@ export class Sums implements Family {
   }
 }
 
-/** How values are spread over ranges, each up to and with its bound. */
+/** A histogram: counts how many values fall into each range, whose upper bound belongs to it. */
 export class Histogram implements Family {
   readonly #head: string
   readonly #name: string

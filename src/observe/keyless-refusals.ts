@@ -1,6 +1,6 @@
 /**
- * Log lines of refusals without a key, which any client can cause at any rate: a line a second and address, with a count of what it stands for. The
- * first of an address is told at once. Memory and lines are bounded: beyond a thousand addresses at once the rest share one. Metrics still count each.
+ * Log lines of refusals without a key, which any client can cause at any rate: each address gets one line a second, with the count of the refusals that it stands for. The
+ * first refusal of an address is told at once. Memory and lines are bounded: beyond a thousand addresses at once, the rest share one line. Metrics still count each refusal.
  * Rules: operator.md "Log".
  */
 
@@ -12,7 +12,7 @@ const EVERY_MS = 1_000
 const ADDRESSES_MAX = 1_000
 const OTHERS = 'others'
 
-/** A bug's line stays one of its own: it belongs to its alarm. */
+/** Whether the line is counted here. The line of a bug is not: it belongs to the bug's alarm. */
 export const isKeylessRefusal = ({ refusal, keyId }: RequestLine): boolean =>
   refusal !== undefined && refusal !== 'internal' && keyId === undefined
 
@@ -23,7 +23,7 @@ export class KeylessRefusals {
   readonly #told = new Map<string, Told>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  /** `write` takes a line with its `count`. `now`: milliseconds that never jump. */
+  /** `write` gets each line with its `count`. `now`: milliseconds that never jump. */
   constructor(write: (line: RequestLine) => void, now: () => number) {
     this.#write = write
     this.#now = now
@@ -43,7 +43,7 @@ export class KeylessRefusals {
     }
   }
 
-  /** Tells what is still only counted: the log ends. */
+  /** Writes what is still only counted, before the log ends. */
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

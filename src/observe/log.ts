@@ -1,5 +1,5 @@
 /**
- * The log: one JSON line a request, and few others. Field names are part of the product: snake_case, money as exact decimal text, never a body or a secret.
+ * The log: one JSON line for each request, and few other lines. Field names are part of the product: snake_case, money as exact decimal text, never a body or a secret.
  * Rules: requests.md "What never leaks"; operator.md "Log".
  */
 
@@ -15,7 +15,7 @@ export interface Log {
   alarm(what: string, fields?: LogFields): void
   /** Something worth knowing once: started, reloaded, draining. */
   notice(text: string, fields?: LogFields): void
-  /** Says what is only counted so far. Nothing is lost that comes later. */
+  /** Writes lines for what is only counted so far. Later lines are still written. */
   flush(): void
 }
 
@@ -26,11 +26,11 @@ type LogLevel = 'info' | 'warn' | 'error'
 export type LogOptions = Readonly<{
   /** Takes one whole line, with its newline. Must not throw and must not wait. */
   write: (line: string) => void
-  /** Which of the nodes that may write to one place says it; undefined: there is one. */
+  /** The node's name, put into each line where several nodes write to one place; undefined: there is only one. */
   node?: string | undefined
-  /** Told of every alarm that is not a request's own: `metrics.alarm`. */
+  /** Called for every alarm that is not a request's own: `metrics.alarm`. */
   onAlarm?: (what: string, fields: LogFields) => void
-  /** Told of a request whose end an operator must act on. */
+  /** Called for a request whose end an operator must act on. */
   onRequestAlarm?: (line: RequestLine) => void
   /** Milliseconds that never jump. */
   now?: () => number
@@ -62,7 +62,7 @@ export function makeLog({ write, node, onAlarm, onRequestAlarm, now = () => perf
   }
 }
 
-/** JSON escapes line breaks and control characters, so a line is a line whatever others say in it. */
+/** JSON escapes line breaks and control characters, so the result is one line, whatever texts of others it holds. */
 const lineOf = (level: LogLevel, by: string, fields: Readonly<Record<string, unknown>>): string => {
   const head = `{"level":"${level}","time":"${new Date().toISOString()}"${by}`
   return `${head},${JSON.stringify(fields).slice(1)}\n`

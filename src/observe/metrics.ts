@@ -12,27 +12,27 @@ import { Pulse, type PulseReading } from './pulse.ts'
 import type { RequestLine } from './request-line.ts'
 
 export interface Metrics {
-  /** Once a request, with the same line as the log. Counts the line's alarm, too. */
+  /** Called once for each request, with the line that the log gets. Counts the line's alarm, too. */
   requestEnded(line: RequestLine): void
   /** A streamed request has been sent to the upstream. */
   streamStarted(format: FormatName): void
-  /** Exactly once for each started stream. */
+  /** A streamed request has ended; called exactly once for each started stream. */
   streamEnded(format: FormatName): void
   /** An alarm that is not a request's own. `what` is a constant of the code. */
   alarm(what: string): void
   /** Figures of the ledger's thread: how long a group took to be on disk, how many tasks it had, and how many bytes wait in the spill. */
   storageTold(figures: Readonly<{ commitMs?: number; groupSize?: number; spillBytes: number }>): void
-  /** A try to deliver an alert, by what came of it. */
+  /** An alert's delivery was tried, with this result. */
   alertDelivered(channel: 'email' | 'webhook', result: 'delivered' | 'failed' | 'given up'): void
-  /** Finished answers that are not kept for a restart. */
+  /** So many finished answers were not kept for a restart. */
   answersLost(count: number): void
-  /** Deliveries that an account had no room for. */
+  /** So many deliveries were dropped, since their account had no room for them. */
   alertDropped(count: number): void
   /** Counts what became of an event of Stripe's. `type`: Stripe's name; 'none' where the event was not Stripe's. */
   paymentEvent(type: string, result: PaymentResult): void
   /** A gauge that is read when the metrics are: `gauge('tollgate_ledger_writable', '…', () => (ledger.isWritable() ? 1 : 0))`. Names are unique. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void
-  /** The same with labels: rows of their values, in the order of their names, and the number. */
+  /** A gauge with labels: `read` returns rows of label values, in the order of the label names, each with its number. */
   gauges(
     name: string,
     help: string,
@@ -43,23 +43,23 @@ export interface Metrics {
   readonly pool: PoolMetrics
   /** The last minute as plain numbers. */
   minute(): MinuteReading
-  /** The text to answer with, under `contentType`. */
+  /** The text that answers a scrape, under `contentType`. */
   render(): Promise<string>
   readonly contentType: string
 }
 
 /**
- * booked: money has moved by it · already: it had · ignored: it says nothing of ours · refused: it cannot be booked, an alarm · forged: its signature is not
- * Stripe's, or too old · unavailable: Stripe is to send it again.
+ * booked: the event moved money · already: it had done so before · ignored: it is not about a payment of ours · refused: it cannot be booked, an alarm · forged: its signature is not
+ * Stripe's, or too old · unavailable: Stripe must send it again.
  */
 export type PaymentResult = 'booked' | 'already' | 'ignored' | 'refused' | 'forged' | 'unavailable'
-/** `streams`: those that run. */
+/** `streams`: the number of running streams. */
 type MinuteReading = PulseReading & Readonly<{ streams: number; spillBytes: number }>
 
 type PoolMetrics = Readonly<{
   /** A call ended without an answer, or its answer began: 'answered', or the fault's cause. */
   called(upstream: string, result: string): void
-  /** A request went on to another upstream, or could not for want of budget. */
+  /** A request went on to another upstream, or could not, since the budget for retries was spent. */
   retried(how: 'retried' | 'budget spent'): void
   /** A conversation was answered: by the upstream that has it in its cache, or by another. */
   placed(affinity: 'new' | 'kept' | 'moved'): void
@@ -68,7 +68,7 @@ type PoolMetrics = Readonly<{
   changed(upstream: string, model: string, state: 'closed' | 'open' | 'half-open'): void
   /** An answer named another model than was asked for. */
   otherModel(upstream: string): void
-  /** A door counted an answer otherwise than the answer's own usage. `counter`: a constant of the code. */
+  /** A door's count of an answer differs from the answer's own usage. `counter`: a constant of the code. */
   countDiffers(upstream: string, counter: string): void
 }>
 
@@ -211,7 +211,7 @@ function countTokens(tokens: Sums, format: string, model: string, usage: Usage):
   if (usage.cacheWrite1h > 0) tokens.add([format, model, 'cache_write_1h'], usage.cacheWrite1h)
 }
 
-/** A metric may be a float: what must be exact is in the ledger. */
+/** The amount as a float, which is enough for a metric: the exact amount is in the ledger. */
 const usd = (amount: Picos): number => Number(amount) / PICOS_PER_USD
 
 /** A fault's cause as a label: few values, whatever an upstream does. */

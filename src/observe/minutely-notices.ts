@@ -1,17 +1,17 @@
 /**
- * Notices of what an upstream does in every answer, such as telling a usage that cannot be true: at once, then one a minute and upstream with the count of those
- * since. Rules: operator.md "Log"; money.md "Estimates".
+ * Notices of what an upstream may do in every answer, such as telling a usage that cannot be true. The first is written at once, then one a minute and upstream, with the count
+ * since the last. Rules: operator.md "Log"; money.md "Estimates".
  */
 
 const EVERY_MS = 60_000
 
 type Told = { atMs: number; count: number }
 
-/** `Detail`: what a notice says of the last one. */
+/** `Detail`: what a notice tells of the newest of the events that it counts. */
 export class MinutelyNotices<Detail = undefined> {
   readonly #notice: (upstream: string, count: number, detail: Detail) => void
   readonly #now: () => number
-  /** By the names of the configuration. */
+  /** The last notice of each upstream, by its name in the configuration. */
   readonly #told = new Map<string, Told>()
 
   /** `now`: milliseconds that never jump. */

@@ -1,4 +1,4 @@
-/** Events of the upstream pool for the metrics, and for the log those that an operator should hear of: at most one a minute and upstream. Rules: operator.md "Log". */
+/** Passes the events of the upstream pool to the metrics, and those that an operator should see to the log: at most one line a minute and upstream. Rules: operator.md "Log". */
 
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'

@@ -1,4 +1,4 @@
-/** What the process itself uses: memory, descriptors, processor time, and how long its event loop is held up. Names are the Prometheus client convention's. */
+/** What the process itself uses: memory, descriptors, processor time, and how late its event loop is. Names are the Prometheus client convention's. */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { descriptorLimit, openDescriptors } from './descriptors.ts'

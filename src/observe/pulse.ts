@@ -1,5 +1,5 @@
 /**
- * The last minute of the gateway, for the console. It is always kept, so that the first look sees a whole minute, and costs a request a few additions in
+ * The last minute of the gateway, for the console. It is always kept, so that the first look sees a whole minute, and costs each request a few additions in
  * fixed arrays. Rules: pages.md "Now".
  */
 
@@ -8,21 +8,21 @@ import { type Picos, picos, ZERO } from '../core/money.ts'
 import { REFUSALS } from '../core/refusal.ts'
 import type { RequestLine } from './request-line.ts'
 
-/** Of the last sixty seconds, but for what a comment says. */
+/** The figures are of the last sixty seconds, unless a comment says otherwise. */
 export type PulseReading = Readonly<{
-  /** Requests that ended, with those that were refused. */
+  /** Requests that ended, including refused ones. */
   requests: number
-  /** Of the last whole second. */
+  /** Requests that ended in the last whole second. */
   lastSecond: number
-  /** By name; those that did not happen are left out. */
+  /** Refusals by name; a name without any is left out. */
   refusals: readonly Readonly<{ name: string; count: number }>[]
   firstByte: Times
   commits: Times
-  /** Tasks that were written together, on average; 0 where none were. */
+  /** The average number of tasks in a group; 0 where there was no group. */
   groupSize: number
-  /** Upstream calls that were answered, that were not, and requests that went on to another upstream. */
+  /** Upstream calls that were answered, calls that failed, and requests that went on to another upstream. */
   calls: Readonly<{ answered: number; failed: number; retried: number }>
-  /** Of the UTC day, since this process runs. */
+  /** The amount of this UTC day, as far as this process has run on it. */
   cacheLostPicos: Picos
 }>
 

@@ -1,4 +1,4 @@
-/** The facts of a request that has ended, for its log line and for the labels and amounts of its metrics. Never a body, a secret or an upstream's text. */
+/** The facts of a request that has ended, for its log line and for the labels and amounts of its metrics. They never hold a body, a secret or an upstream's text. */
 
 import type { FormatName } from '../core/format.ts'
 import type { Picos } from '../core/money.ts'
@@ -10,11 +10,11 @@ export type RequestLine = Readonly<{
   requestId: string
   /** Route pattern, such as `/v1/messages`: never the raw path. */
   route: string
-  /** The path where no route answers; without query or secrets. */
+  /** The path, without query and secrets, of a request that no route answers. */
   path?: string | undefined
-  /** Key of the per-client limits, where there is no key of ours to name. */
+  /** The client's name in the per-client limits, where the request has no key of ours. */
   client?: string | undefined
-  /** Requests that the line stands for, where it may be more than its own. */
+  /** How many requests the line stands for, where it may stand for several. */
   count?: number | undefined
   format?: FormatName | undefined
   keyId?: string | undefined
@@ -29,18 +29,18 @@ export type RequestLine = Readonly<{
   usage?: Usage | undefined
   costPicos?: Picos | undefined
   waivedPicos?: Picos | undefined
-  /** The bytes per token of an estimate. */
+  /** The bytes per token that an estimate was made with. */
   bytesPerToken?: number | undefined
-  /** How far the cost is above what was reserved for it; absent where it is not. */
+  /** The part of the cost that exceeds the hold; absent where none does. */
   costOverHoldPicos?: Picos | undefined
-  /** Paid for writing a prompt into a cache that is warm elsewhere; absent where nothing was. */
+  /** The cost of writing a prompt into a cache although another upstream has it in its own; absent where there was none. */
   cacheLostPicos?: Picos | undefined
   upstream?: string | undefined
-  /** The upstream whose usage cannot be true, so that an estimate took its place; absent where it can. */
+  /** The upstream whose usage cannot be true, so that an estimate took its place; absent where the usage was believed. */
   disbelieved?: string | undefined
   /** Id of the request whose answer was given once more. */
   replayOf?: string | undefined
-  /** Upstream calls, where there was more than one. */
+  /** The number of upstream calls, where there was more than one. */
   attempts?: number | undefined
   /** A fault's cause: 'connect', 'status 529'. */
   cause?: string | undefined

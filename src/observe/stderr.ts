@@ -1,5 +1,5 @@
 /**
- * Writes the log to standard error, once a turn of the event loop, without ever waiting for its reader. A slow reader loses log lines and delays no request;
+ * Writes the log to standard error, once in each turn of the event loop, without ever waiting for the reader. A slow reader loses log lines and delays no request;
  * a reader that has gone loses the log. Rules: operator.md "Log".
  */
 
@@ -13,12 +13,12 @@ type Sink = Readonly<{
 export type LineWriter = Readonly<{
   /** Takes a whole line. Beyond 16 Mi unread characters lines are dropped; a line says how many as soon as there is room again. */
   write: (line: string) => void
-  /** Writes what this turn has brought so far: the process ends. */
+  /** Writes the lines of this turn so far, before the process ends. */
   flush: () => void
 }>
 
 export function lineWriter(sink: Sink): LineWriter {
-  /** The lines of this turn; `pendingLength` also counts characters that were written and not read yet. */
+  /** The lines of this turn. `pendingLength` counts their characters, and those that were written but not read yet. */
   let lines = ''
   let pendingLength = 0
   let dropped = 0
@@ -49,7 +49,7 @@ export function lineWriter(sink: Sink): LineWriter {
   return { write, flush }
 }
 
-/** The process's own; what the last turn said is written as the process ends, by a bug as well. */
+/** The writer to this process's standard error. The lines of the last turn are written when the process exits, even after a bug. */
 export function logToStderr(): (line: string) => void {
   const { write, flush } = lineWriter(process.stderr)
   process.on('exit', flush)
