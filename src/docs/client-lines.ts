@@ -1,14 +1,14 @@
 /**
- * The guide's lines for the clients that people paste first, for pages that have just given them a key: the same text, so that it is the one that was run.
+ * The guide's lines for the most used clients, shown by pages that have just given a person a key. It is the guide's own text, which was run as it stands.
  * Rules: pages.md "Keys of an account".
  */
 
 import { type Facts, guideOf } from './guide.ts'
 
-/** `about`: the sentence before the lines, where there is one. */
+/** `about`: the sentence before the lines; '' where there is none. */
 export type ClientLines = Readonly<{ client: string; blocks: readonly Readonly<{ about: string; code: string }>[] }>
 
-/** Which blocks of which section, counted from 0. */
+/** The code blocks `[from, to)` of a section of a page, counted from 0. */
 const CLIENTS = [
   { client: 'curl', page: '/docs', section: 'Ask something', from: 0, to: 1 },
   { client: 'Claude Code', page: '/docs/clients', section: 'Claude Code', from: 0, to: 1 },
@@ -31,7 +31,7 @@ export function clientLinesOf(facts: Facts): readonly ClientLines[] {
   })
 }
 
-/** One line, without Markdown's marks. */
+/** The text on one line, without Markdown's marks. */
 const plain = (markdown: string): string =>
   markdown
     .replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1')

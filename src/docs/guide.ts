@@ -63,7 +63,7 @@ export function guideOf(facts: Facts): readonly Page[] {
   })
 }
 
-/** `/llms.txt`: what there is to read and where, in one page. */
+/** `/llms.txt`: one page that lists what there is to read, and where. */
 export function llmsTextOf(pages: readonly Page[], baseUrl: string): string {
   const lines = pages.map(({ title, markdownPath, lede }) => `- [${title}](${baseUrl}${markdownPath}): ${lede}`)
   return `# Tollgate
@@ -84,17 +84,17 @@ ${lines.join('\n')}
 `
 }
 
-/** The model that examples name. */
+/** The model that the examples name. */
 export const exampleModelOf = (catalog: Catalog): Model | undefined => modelsOf(catalog, PUBLIC_PLAN).find(({ id }) => PLAIN_ID.test(id))
 
-/** One pass: what a value holds is not looked at again. */
+/** Fills in the values in one pass: a value's own text is not searched for placeholders. */
 const fill = (source: string, values: Readonly<Record<string, string>>): string =>
   source.replaceAll(PLACEHOLDER, (whole, name: string) => values[name] ?? whole)
 
 const PLACEHOLDER = /\{\{(\w+)\}\}/g
 /** Keys have this plan unless made with another; models of other plans are not shown to the public. */
 const PUBLIC_PLAN = 'default'
-/** What examples name where there is no model. */
+/** The model id of the examples where there is no model. */
 export const NO_MODEL_ID = 'MODEL_ID'
 /** A model id that needs no escaping in a shell, in JSON and in the configuration files of clients. */
 const PLAIN_ID = /^[\w./:@-]+$/
@@ -187,7 +187,7 @@ const longestReserve = ({ id, maxOutputTokens, rates }: Model): string =>
 
 const perMillion = (rate: Picos): string => dollars(picos(rate * TOKENS_PRICED))
 
-/** Every digit, and at least cents: "$0.50", "$0.00135". */
+/** An amount with every digit, and at least two decimals: "$0.50", "$0.00135". */
 function dollars(amount: Picos): string {
   const [whole = '0', fraction = ''] = toExactUsdText(amount).split('.')
   return `$${count(Number(whole))}.${fraction.padEnd(2, '0')}`
@@ -195,10 +195,10 @@ function dollars(amount: Picos): string {
 
 const count = (value: number): string => value.toLocaleString('en-US')
 
-/** "32 MiB", "0.95 MiB". */
+/** A size in MiB: "32 MiB", "0.95 MiB". */
 const size = (bytes: number): string => `${count(Math.round((bytes / MIB) * 100) / 100)} MiB`
 
-/** "6 minutes", "90 seconds", "250 milliseconds": the largest unit that leaves a whole number. */
+/** A duration in the largest unit that gives a whole number: "6 minutes", "90 seconds", "250 milliseconds". */
 function duration(ms: number): string {
   const [value, unit] = ms % 60_000 === 0 ? [ms / 60_000, 'minute'] : ms % 1_000 === 0 ? [ms / 1_000, 'second'] : [ms, 'millisecond']
   return `${count(value)} ${unit}${value === 1 ? '' : 's'}`

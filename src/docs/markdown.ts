@@ -1,6 +1,6 @@
 /**
- * A page's Markdown as HTML: headings that can be linked to, tables and code that scroll inside themselves. Raw HTML in a source is shown, never obeyed, so
- * that no value that is filled in can become markup. Source: CommonMark and GitHub's tables, read by `marked`.
+ * A page's Markdown as HTML: headings can be linked to, and wide tables and code scroll within their own boxes. Raw HTML in a source is shown as text, so
+ * that no filled-in value can become markup. Source: CommonMark and GitHub's tables, read by `marked`.
  */
 
 import { Marked, type Tokens } from 'marked'
@@ -33,7 +33,7 @@ export function renderMarkdown(source: string): Rendered {
   return { html: marked.parse(source, { async: false }), headings }
 }
 
-/** The page's title and the sentence under it: what menus and lists say of a page. */
+/** The page's title and the sentence under it: menus and lists show them for a page. */
 export function openingOf(source: string): Readonly<{ title: string; lede: string }> {
   const [, title = '', lede = ''] = /^# (.+)\n\n((?:.+\n)+)/.exec(source) ?? []
   return { title, lede: lede.trim().replaceAll('\n', ' ') }

@@ -23,7 +23,7 @@ import type { Book, Page } from './page.ts'
 
 const HOME = '/docs/operate'
 
-/** The first is `/docs/operate` itself. */
+/** The pages in reading order; the first is `/docs/operate` itself. */
 export const OPERATE_SOURCES: readonly Readonly<{ name: string; source: string }>[] = [
   { name: 'install', source: install },
   { name: 'settings', source: settings },
@@ -76,7 +76,7 @@ const withAddresses = (source: string, guideUrl: string): string =>
 
 const CODE_BLOCK = /(^```[\s\S]*?^```$)/m
 
-/** Every heading becomes one of the next level; a comment in a code block is no heading. */
+/** Moves every heading down one level; a `#` comment in a code block is no heading. */
 const oneLevelDown = (markdown: string): string =>
   markdown
     .split(CODE_BLOCK)

@@ -1,5 +1,5 @@
 /**
- * The frame of a page, of the guide and of the operator's pages alike: menu, content, sections, links to the previous and the next page. It has no script and
+ * The frame of a page, for the guide and for the operator's pages: menu, content, sections, links to the previous and the next page. The frame has no script and
  * no style attribute, so the strictest policy holds. Everything that is not rendered Markdown is escaped here.
  */
 
@@ -25,7 +25,7 @@ export type Book = Readonly<{
 export type Frame = Readonly<{
   book: Book
   pages: readonly Page[]
-  /** With what makes a change of it a new address. */
+  /** The stylesheet's address, which changes whenever the stylesheet does. */
   stylesheet: string
 }>
 
@@ -60,7 +60,7 @@ export function referenceHtml(
   return documentHtml({ ...API_REFERENCE, book, lede, links, headings, article: `${top}${article}${after}`, stylesheet })
 }
 
-/** What a path without a page shows. */
+/** The page that is shown for an unknown path. */
 export function missingHtml({ book, pages, stylesheet }: Frame): string {
   const links = [...pages, ...book.after]
   const list = links.map(({ path, title }) => `<li><a href="${path}">${escapeHtml(title)}</a></li>`).join('')
@@ -117,5 +117,5 @@ const turnTo = (link: Link | undefined, label: string, side: 'prev' | 'next'): s
     ? ''
     : `<a class="${side}" rel="${side}" href="${link.path}"><span>${label}</span><strong>${escapeHtml(link.title)}</strong></a>`
 
-/** The sentence under the title is set apart. */
+/** Marks the sentence under the title, so that the stylesheet can set it apart. */
 const withLede = (html: string): string => html.replace('</h1>\n<p>', '</h1>\n<p class="lede">')
