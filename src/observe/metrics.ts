@@ -49,8 +49,8 @@ export interface Metrics {
 }
 
 /**
- * booked: the event moved money · already: it had done so before · ignored: it is not about a payment of ours · refused: it cannot be booked, an alarm · forged: its signature is not
- * Stripe's, or too old · unavailable: Stripe must send it again.
+ * booked: the event moved money · already: it had done so before · ignored: it is not about a payment of ours · refused: it cannot be booked, an alarm · forged: its signature is
+ * not Stripe's, or too old · unavailable: Stripe must send it again.
  */
 export type PaymentResult = 'booked' | 'already' | 'ignored' | 'refused' | 'forged' | 'unavailable'
 /** `streams`: the number of running streams. */

@@ -1,6 +1,6 @@
 /**
- * The language in which a prompt commands the simulator: `[sim word word=value …]`. This file holds the list that `[sim help]` and `docs/operate/simulator.md` show and the grammar; what the words
- * do is in `instructions.ts`. A value is a bare word, a JSON string, object or array; `say` takes everything up to the bracket.
+ * The language in which a prompt commands the simulator: `[sim word word=value …]`. This file holds the list that `[sim help]` and `docs/operate/simulator.md` show,
+ * and the grammar; `instructions.ts` has what the words do. A value is a bare word, a JSON string, object or array; `say` takes everything up to the bracket.
  */
 
 import { readBalancedJson } from './balanced-json.ts'
