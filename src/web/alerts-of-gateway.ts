@@ -1,4 +1,4 @@
-/** The alerts of a running gateway: begun after its start where there is one, else with the first that is made. Rules: pages.md "Alerts". */
+/** The alerts of a running gateway begin after its start where an alert exists, else with the first that is made. Rules: pages.md "Alerts". */
 
 import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
@@ -19,13 +19,13 @@ export type AlertsParts = Readonly<{
 }>
 
 export type OpenedAlerts = Readonly<{
-  /** Loads them where there is something to watch or to tell. Never in the way of the start. */
+  /** Loads the alerts where there is something to watch or to tell. The start does not wait for this. */
   begin(): void
   open(): Promise<Alerts>
   close(): void
 }>
 
-/** How soon a node finds what another has left, or what was made there first. */
+/** How often a node looks for deliveries that another node has left, and for a first alert that was made there. */
 const OTHERS_EVERY_MS = 60_000
 
 export function alertsOfGateway(parts: AlertsParts): OpenedAlerts {
@@ -96,7 +96,7 @@ async function hasWork(ledger: Config['ledger'], people: () => People): Promise<
   return (await people().db.get<{ work: 0 | 1 }>(WORK))?.work === 1
 }
 
-/** A look at the file without anything of the people in memory; one that is not there, or is older than alerts, has none. */
+/** Looks into the file without loading the people. A file that is missing, or older than alerts, has no work. */
 function hasWorkIn(path: string): boolean {
   if (!existsSync(path)) return false
   const db = new Database(path, { readonly: true })

@@ -1,6 +1,6 @@
 /**
- * A page and what it needs, as the bundler made them: scripts and styles under addresses that change with their content, kept by browsers for ever, gzipped
- * once; and the page itself, which is asked for anew. In a compiled binary they are inside it; from source they are bundled when first asked for.
+ * A page with its scripts and styles, as the bundler made them. Scripts and styles have addresses that change with their content, so browsers keep them for
+ * ever; they are gzipped once. The page itself is asked for each time. A compiled binary contains them; from source they are bundled when first asked for.
  * Rules: pages.md "Assets". Source: https://bun.com/docs/bundler/html-static, https://www.w3.org/TR/CSP3/
  */
 
@@ -8,10 +8,10 @@ import { basename } from 'node:path'
 import type { HTMLBundle } from 'bun'
 import { makeStatic, type StaticContent } from '../http/static-answer.ts'
 
-/** `asset`: by the last part of its address. */
+/** `asset`: the script or style whose address has this last part. */
 export type Assets = Readonly<{ page: StaticContent; asset(name: string): StaticContent | undefined }>
 
-/** Nothing inline, nothing from another host, in no frame. */
+/** The page may run nothing inline, load nothing from another host, and be shown in no frame. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
@@ -28,7 +28,7 @@ export async function assetsOf(html: HTMLBundle, root: string): Promise<Assets> 
   const made = new Map(
     parts.map(({ name, text, type }) => [name, makeStatic({ text: besideEachOther(text, names), type, caching: 'immutable' })]),
   )
-  // The bundler names its files beside the page, which is shown under many paths.
+  // The bundler's addresses are relative to the page. They become absolute, since the page is shown under many paths.
   const text = page.text.replaceAll(/(src|href)="\.?\/([^"/]+)"/g, (_, attribute, name) => `${attribute}="${root}${name}"`)
   return {
     page: makeStatic({ text, type: 'text/html; charset=utf-8', caching: 'revalidate', policy: PAGE_POLICY }),
@@ -36,7 +36,7 @@ export async function assetsOf(html: HTMLBundle, root: string): Promise<Assets> 
   }
 }
 
-/** In a compiled binary pages share scripts, which import each other from the root of the host: there is nothing. */
+/** Makes imports between scripts relative: in a compiled binary pages share scripts, which import each other from the root of the host, where no script is. */
 const besideEachOther = (text: string, names: readonly string[]): string =>
   names.reduce((read, name) => read.replaceAll(`"/${name}"`, `"./${name}"`), text)
 

@@ -1,4 +1,4 @@
-/** The console as one Elysia: its pages and what they ask. Loaded with the first request for it. Rules: pages.md "Mounting". */
+/** The console as one Elysia app: its pages and their endpoints. It is loaded with the first request for it. Rules: pages.md "Mounting". */
 
 import { Elysia } from 'elysia'
 import { catalogRoutes } from './api/catalog.ts'

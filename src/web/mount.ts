@@ -1,6 +1,6 @@
 /**
- * Where pages hang on a listener: every path below theirs goes to an app that is loaded with the first request for one of them, so that a start and the paid
- * path carry nothing of it. Rules: pages.md "Mounting"; platform.md "Elysia".
+ * Mounts pages on a listener: every path below their root goes to an app that is loaded with the first request for such a path, so that the app costs a start
+ * and the paid path nothing. Rules: pages.md "Mounting"; platform.md "Elysia".
  */
 
 import { Elysia, NotFoundError } from 'elysia'
@@ -11,10 +11,10 @@ import { PeopleAway } from '../people/people-sql.ts'
 import type { World } from '../world.ts'
 import { missing, refuse } from './api/answers.ts'
 
-/** Answers requests whose address header is ours. */
+/** An app of pages; in the requests that it answers, the gateway has set the header of the client's address. */
 export type Pages = Readonly<{ handle(request: Request): Promise<Response> }>
 
-/** In which header the apps of pages find the client's address, as `http/client-address.ts` trusts it. What a client sends under this name is dropped. */
+/** The header in which the apps of pages find the client's address, as `http/client-address.ts` trusts it. A client's own header with this name is dropped. */
 export const CLIENT_ADDRESS = 'x-tollgate-client-address'
 
 /** The largest body that a form may send. */
@@ -24,7 +24,7 @@ const IS_JSON = /^application\/json\s*(?:;|$)/i
 /** `root`: `/cabinet` or `/console`. */
 export function mountPages(world: World, root: string, load: () => Promise<Pages>) {
   let loading: Promise<Pages> | undefined
-  /** An app that could not be loaded is loaded anew; an app in which a request failed stays, since it remembers the clients that guess codes. */
+  /** An app that could not be loaded is loaded again; an app in which a request failed stays, since it remembers the clients that guess codes. */
   const app = (): Promise<Pages> => {
     loading ??= load().catch((bug: unknown) => {
       loading = undefined
@@ -52,13 +52,13 @@ export function mountPages(world: World, root: string, load: () => Promise<Pages
     .all(`${root}/*`, answer, hidden)
 }
 
-/** The bare address leads a browser to the pages. Other clients get the listener's own 404. */
+/** Leads a browser from the bare address to the pages. Other clients get the listener's own 404. */
 function lead({ headers }: Request, root: string): Response {
   if (!/\btext\/html\b/i.test(headers.get('accept') ?? '')) throw new NotFoundError()
   return new Response(null, { status: 303, headers: { location: root, 'cache-control': 'no-store', vary: 'accept' } })
 }
 
-/** An answer without a header about caching is about a person, or an error: it is not kept. */
+/** Forbids caches to keep an answer that does not speak of caching: such an answer is about a person, or an error. */
 function uncached(answer: Response): Response {
   if (!answer.headers.has('cache-control')) answer.headers.set('cache-control', 'no-store')
   answer.headers.set('x-content-type-options', 'nosniff')
@@ -75,7 +75,7 @@ async function addressed(world: World, request: Request, server: ConstructorPara
   const bytes = await boundedBytes(body, BODY_BYTES_MAX)
   if (bytes === undefined) return refuse(413, 'The request is too large')
   if (bytes.length === 0) return new Request(request.url, { method, headers })
-  // A form of a foreign page can send anything else without being asked first.
+  // JSON is required: a page of another site can send any other type from a form, without a preflight.
   if (!IS_JSON.test(headers.get('content-type') ?? '')) return refuse(415, 'The request is not JSON')
   return new Request(request.url, { method, headers, body: bytes })
 }

@@ -1,4 +1,4 @@
-/** The routes that every set of pages has: its assets, and the page for every other path, which decides itself what it shows there. Rules: pages.md "Assets". */
+/** The routes that every set of pages has: its assets, and for every other path the page, whose script decides what it shows there. Rules: pages.md "Assets". */
 
 import type { HTMLBundle } from 'bun'
 import { Elysia } from 'elysia'

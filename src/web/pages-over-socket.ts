@@ -1,6 +1,6 @@
 /**
- * Pages of relays: one process answers all of them, so that who signs in, how often, and what is mailed is known in one place. A relay sends what is asked there with the
- * client's address and the address at which it was asked. Rules: pages.md "Mounting"; processes.md "Once".
+ * Pages of relays: one process answers them all, so that it alone knows sign-ins, failures and mails. A relay passes a request on to this process, with the
+ * client's address and the address at which the relay was asked. Rules: pages.md "Mounting"; processes.md "Once".
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -11,10 +11,10 @@ import type { Log } from '../observe/log.ts'
 import { refuse } from './api/answers.ts'
 import type { Pages } from './mount.ts'
 
-/** `http://HOST:PORT` of the listener at which a relay was asked. */
+/** The header with the address `http://HOST:PORT` of the listener at which a relay was asked. */
 const LISTENING = 'x-tollgate-listening'
 
-/** For a relay. `listening`: its address, of the listener that these pages hang on. */
+/** The pages of a relay. `listening`: the address of the listener on which the relay has these pages. */
 export const pagesElsewhere = (socket: string, listening: () => string): Pages => ({
   async handle(request) {
     const headers = new Headers(request.headers)
@@ -39,7 +39,7 @@ const away = (): Response => refuse(503, 'This cannot be looked up at this momen
 type Asked = Readonly<{ cabinet: string; console: string }>
 type Root = keyof Asked
 
-/** The addresses of a process whose pages are asked for over a socket: of the request that runs, else the last ones that are known. */
+/** The addresses for pages that are asked for over a socket: those of the request that runs, else the last ones that are known. */
 export class AskedAddresses {
   readonly #running = new AsyncLocalStorage<Asked>()
   #last: Asked
@@ -64,7 +64,7 @@ export class AskedAddresses {
 
 type Shown = Readonly<{ addresses: AskedAddresses; pages: Readonly<Record<Root, () => Promise<Pages>>>; log: Pick<Log, 'alarm'> }>
 
-/** For the process that answers: only processes of its user reach the socket, and they say the client's address. */
+/** Answers pages over the socket. Only processes of the same user can reach it, so the client's address that they name is trusted. */
 export function listenForPages(path: string, { addresses, pages, log }: Shown): Readonly<{ close(): Promise<void> }> {
   const loaded = new Map<Root, Promise<Pages>>()
   const load = (root: Root): Promise<Pages> => {
@@ -88,7 +88,7 @@ export function listenForPages(path: string, { addresses, pages, log }: Shown): 
     Bun.serve({
       unix: first,
       fetch(request, own) {
-        // A feed says nothing for as long as nothing happens.
+        // There is no time limit, since a feed is silent for as long as nothing happens.
         own.timeout(request, 0)
         return answer(request)
       },

@@ -1,4 +1,4 @@
-/** The people of a running gateway: their addresses and settings as they are configured now, and their accounts by the ledger. Rules: pages.md "People", "Signing up". */
+/** The people of a running gateway: the addresses and settings of their pages as configured now, and their accounts in the ledger. Rules: pages.md "People", "Signing up". */
 
 import type { Config } from '../config/config.ts'
 import { describeBug } from '../observe/bug.ts'
@@ -19,7 +19,7 @@ export type PeopleParts = Readonly<{
 
 export type OpenedPeople = Readonly<{ open(): People; close(): Promise<void> }>
 
-/** The file is opened with the first call: most starts serve no page for a long time. */
+/** Opens the people's file with the first call, since a gateway may serve no page for a long time. */
 export function peopleOfGateway({ world, config, urls, mailer }: PeopleParts): OpenedPeople {
   let opened: People | undefined
   const make = (): People =>
@@ -50,7 +50,7 @@ export function peopleOfGateway({ world, config, urls, mailer }: PeopleParts): O
   }
 }
 
-/** Named by the e-mail, or not at all where an account has that name already. The same id again is the same account, with or without the name. */
+/** Makes an account with the given name, or without one where another account has that name. The same id again is the same account, with or without the name. */
 function accountMaker({ ledger, clock }: World): PeopleOptions['makeAccount'] {
   return async ({ accountId, name, email, address }) => {
     const act = { actor: `person:${email}`, address, reason: 'sign-up' }

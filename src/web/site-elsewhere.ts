@@ -1,4 +1,4 @@
-/** The site of a relay: its pages are those of the ledger process, and what Stripe tells it is a write of its own. Rules: pages.md "Mounting"; processes.md "Once". */
+/** The site of a relay: its pages are those of the ledger process, and Stripe's events that reach it are writes of its own. Rules: pages.md "Mounting"; processes.md "Once". */
 
 import type { Config } from '../config/config.ts'
 import type { StripeAddress } from '../payments/stripe-api.ts'
@@ -8,10 +8,10 @@ import type { Pages } from './mount.ts'
 import { pagesElsewhere } from './pages-over-socket.ts'
 import { type OpenedSite, paymentsOf } from './site-of-gateway.ts'
 
-/** `url`, `operatorUrl`: of the listeners, once they are known. */
+/** `url`, `operatorUrl`: the addresses of the listeners, once they are known. */
 type Listening = Readonly<{ config: Config; url: string; operatorUrl: string }>
 
-/** `socket`: of the ledger process. */
+/** `socket`: the socket on which the ledger process answers pages. */
 export function siteElsewhere(world: World, state: Listening, socket: string, stripeAddress: StripeAddress | undefined): OpenedSite {
   const pages = (listening: () => string) => (): Promise<Pages> => Promise.resolve(pagesElsewhere(socket, listening))
   return {

@@ -1,5 +1,5 @@
 /**
- * What stands behind the pages of a running gateway: its people, payments, alerts and mail, made at its start and loaded with the first request for them.
+ * The parts behind the pages of a running gateway: its people, payments, alerts and mail. They are set up at its start, and loaded when they are first needed.
  * Rules: pages.md "Mounting"; house.md "Long-lived things".
  */
 
@@ -20,22 +20,22 @@ import type { Site } from './site.ts'
 export type SiteParts = Readonly<{
   world: World
   upstreams: UpstreamPool
-  /** In force now. */
+  /** The configuration that is in force now. */
   config: () => Config
   readConfig: () => Config | ConfigProblems
   urls: PeopleParts['urls']
   alarms: Alarms
   running: () => number
-  /** Of a server that stands for Stripe. */
+  /** The address of a server that stands in for Stripe. */
   stripeAddress: StripeAddress | undefined
 }>
 
 export type OpenedSite = Readonly<{
   people: () => People
   payments: Payments | undefined
-  /** Each loads its app. */
+  /** Each function loads its app. */
   pages: Readonly<{ cabinet: () => Promise<Pages>; console: () => Promise<Pages> }>
-  /** Starts what needs no request: alerts, and the client of Stripe. */
+  /** Starts the parts that need no request: alerts, and the client of Stripe. */
   begin(): void
   close(): Promise<void>
 }>
@@ -73,14 +73,14 @@ export function siteOfGateway({ stripeAddress, urls, ...parts }: SiteParts): Ope
   }
 }
 
-/** When the start is over and before much runs; only where it is configured. */
+/** When Stripe's client is loaded, where Stripe is configured: after the start, before much runs. */
 const PREPARE_AFTER_MS = 250
 const prepareSoon = (payments: Payments | undefined): void => {
   if (payments === undefined) return
   setTimeout(() => void payments.prepare(), PREPARE_AFTER_MS).unref()
 }
 
-/** `address`: of what stands for Stripe, in tests. */
+/** `address`: the address of a server that stands in for Stripe in tests. */
 export function paymentsOf(
   { ledger, log, metrics, clock }: World,
   { payments: { stripe } }: Config,

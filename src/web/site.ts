@@ -1,4 +1,4 @@
-/** What the pages' apps stand on. The gateway makes it once. */
+/** The parts that the pages' apps use. The gateway makes them once. */
 
 import type { Alerts } from '../alerts/alerts.ts'
 import type { Config, PaymentsConfig } from '../config/config.ts'
@@ -12,24 +12,24 @@ import type { World } from '../world.ts'
 export type Site = Readonly<{
   world: World
   upstreams: UpstreamPool
-  /** Opens their file with the first call; throws where it cannot be opened. */
+  /** Opens the people's file with the first call; throws where it cannot be opened. */
   people: () => People
   /** Stripe; undefined: the operator has none. */
   payments: Payments | undefined
-  /** How people pay, which a reload may change. */
+  /** The ways to pay, which a reload may change. */
   waysToPay: () => PaymentsConfig
   alerts: Readonly<{
-    /** Loads them with the first call. */
+    /** Loads the alerts with the first call. */
     open: () => Promise<Alerts>
     sendsMail: boolean
     /** Whether webhooks may lead to private addresses. */
     allowPrivate: () => boolean
   }>
-  /** In force now. */
+  /** The configuration that is in force now. */
   config: () => Config
   /** Reads the file anew, as a reload would. */
   readConfig: () => Config | ConfigProblems
   alarms: Alarms
-  /** Requests and streams that have not ended. */
+  /** The number of requests and streams that have not ended. */
   running: () => number
 }>

@@ -1,5 +1,5 @@
 /**
- * Who may come in, changed on a page: the same acts as `tollgate people`, with the person who acts as actor. Both listeners' pages use it.
+ * Changes on a page who may come in, by the same acts as `tollgate people`, with the person who acts as actor. Both listeners' pages use it.
  * Rules: pages.md "Links", "Members"; operator.md "Audit".
  */
 
@@ -10,10 +10,10 @@ import type { Site } from '../site.ts'
 import { refuse } from './answers.ts'
 import type { Caller } from './caller.ts'
 
-/** `membership` null: to the console. `by`: an operator may see the link and hand it over; an owner may not, since he could name any address. */
+/** `membership` null: an invitation to the console. `by`: an operator may see the link and hand it over; an owner may not, who could name any address. */
 export type Invited = Readonly<{ email: string; membership: Membership | null; by: 'operator' | 'owner'; reason?: string }>
 
-/** As pages show it. `link`: in this answer alone; null where only the mail has it. */
+/** An invitation as pages show it. `link`: only this answer has it; null where only the mail does. */
 export type InvitationMade = Readonly<{
   email: string
   role: Role | 'operator'
@@ -22,7 +22,7 @@ export type InvitationMade = Readonly<{
   expires_at: string
 }>
 
-/** Written to the audit log first, then made, so that there is no link without its line. It replaces an earlier link for the same. */
+/** Writes the invitation to the audit log, then makes the link, so that no link is without its line. The link replaces an earlier one for the same person and place. */
 export async function invite(site: Site, caller: Caller, invited: Invited): Promise<InvitationMade | Response> {
   const { email, membership, by, reason = '' } = invited
   const people = site.people()
@@ -50,7 +50,7 @@ export async function invite(site: Site, caller: Caller, invited: Invited): Prom
 
 export type Access = Readonly<{ email: string; accountId: string | null; access: Role | 'operator' | 'none'; reason?: string }>
 
-/** In the audit log. False: the ledger cannot write now, or there is no such account. */
+/** Writes a change of access to the audit log. False: the ledger cannot write now, or there is no such account. */
 export async function isNoted({ world }: Site, { actor, address }: Caller, { reason = '', ...access }: Access): Promise<boolean> {
   const { ledger, clock } = world
   const { result } = await ledger.operate({ kind: 'setAccess', ...access, now: clock.now() }, { actor, address, reason: reason.trim() })

@@ -1,4 +1,4 @@
-/** An alert as the page sends and sees it, and what is wrong with one, in words for its field. Rules: pages.md "Alerts". */
+/** An alert as the page sends and gets it, and the mistakes in one, in words for their fields. Rules: pages.md "Alerts". */
 
 import { type Static, t } from 'elysia'
 import type { Alert } from '../../alerts/alert-rows.ts'
@@ -57,10 +57,10 @@ export function ruleOf({ kind, threshold_usd, days, percent, key_id = null }: Al
   }
 }
 
-/** As the page sees it. */
+/** An alert as the page gets it. */
 export type AlertDocument = ReturnType<typeof documentOf>
 
-/** `isFiring`: it has fired, and what it watches is still so. */
+/** `isFiring`: the alert has fired, and its condition still holds. */
 export const documentOf = ({ id, rule, emails, webhooks, isEnabled, createdBy, createdAt }: Alert, isFiring: boolean) => ({
   id,
   kind: rule.kind,

@@ -1,4 +1,4 @@
-/** The alerts of an account: listed, made, changed, removed, tried; and what was told. Rules: pages.md "Alerts". */
+/** The alerts of an account: listed, made, changed, removed, tried; and the deliveries. Rules: pages.md "Alerts". */
 
 import { Elysia, t } from 'elysia'
 import type { Alert } from '../../alerts/alert-rows.ts'
@@ -51,7 +51,7 @@ export const alertRoutes = (site: Site) => {
     })
 }
 
-/** With what the form needs: who may be written to, and how many there may be. */
+/** The alerts with what the form needs: the members who may be written to, and how many alerts an account may have. */
 async function list({ alerts, people }: Site, accountId: string) {
   const { store } = await alerts.open()
   const data = await Promise.all((await store.alerts(accountId)).map((alert) => documentOfNow(store, alert)))
@@ -96,7 +96,7 @@ async function shown({ store }: Alerts, accountId: string, id: string, status: n
   return alert === undefined ? missing() : Response.json(await documentOfNow(store, alert), { status, headers: NO_STORE })
 }
 
-/** As if its form had been sent again. */
+/** The body that the alert's form would send for it. */
 function bodyOf(alert: Alert): AlertBody {
   const { kind, threshold_usd, days, percent, key_id, emails, webhook_ids, is_enabled } = documentOf(alert, false)
   return {
@@ -113,7 +113,7 @@ function bodyOf(alert: Alert): AlertBody {
 
 type AlertRequest = Readonly<{ accountId: string; body: AlertBody; personId: string }>
 
-/** What a form says against what the account has. */
+/** Checks a form against the keys, members and webhooks of the account. */
 async function check(site: Site, { store }: Alerts, { accountId, body, personId }: AlertRequest): Promise<Checked | Response> {
   const rule = ruleOf(body)
   if ('field' in rule) return wrong(rule)

@@ -11,7 +11,7 @@ export const refuse = (status: number, message: string, { field, retryAfterS }: 
     { status, headers: retryAfterS === undefined ? HEADERS : { ...HEADERS, 'retry-after': String(retryAfterS) } },
   )
 
-/** The answer for what does not exist, and for what belongs to accounts that are not the person's. */
+/** The answer for a thing that does not exist, and for one of an account that is not the person's. */
 export const missing = (): Response => refuse(404, 'There is nothing at this address')
 
 export const wrongEmail = (): Response => refuse(400, 'This is no e-mail address', { field: 'email' })
@@ -21,10 +21,10 @@ export function tooManyAttempts(waitMs: number): Response {
   return refuse(429, `Too many attempts. Try again in ${seconds} s`, { retryAfterS: seconds })
 }
 
-/** For a sign-in that cannot wait: passwords are checked a few at a time. */
+/** The answer to a sign-in that finds no room to wait: only a few passwords are checked at a time. */
 export const tooBusy = (): Response => refuse(503, 'Too many people sign in at this moment. Try again', { retryAfterS: 1 })
 
-/** The same where Elysia refuses by itself: a body of the wrong shape, an unknown path. Bugs go up. */
+/** Makes such answers where Elysia itself refuses: for a body of the wrong shape or an unknown path. Bugs are thrown on. */
 export const apiErrors = () =>
   new Elysia({ name: 'api errors' }).onError({ as: 'global' }, ({ code, error }) => {
     switch (code) {
@@ -39,7 +39,7 @@ export const apiErrors = () =>
     }
   })
 
-/** The description in the route's schema is the sentence for the person. */
+/** Answers with the description in the route's schema, which is a sentence for the person. */
 function refuseShape({ valueError }: Readonly<Pick<ValidationError, 'valueError'>>): Response {
   const field = valueError?.path.slice(1).replaceAll('/', '.') ?? ''
   const message = valueError?.schema.description ?? 'This is not as expected'

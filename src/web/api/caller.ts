@@ -1,6 +1,6 @@
 /**
- * Who calls a page's endpoint: from where, as whom, and from which page. `person: true` on a route gives its handler the person; `member: 'reader' | 'owner'` on
- * one with `:accountId` the membership too. What changes something must come from a page of ours. Rules: pages.md "People", "Origin", "Sessions".
+ * The caller of a page's endpoint: the person, the address, and the page's origin. `person: true` on a route gives its handler the person; `member: 'reader' | 'owner'` on
+ * one with `:accountId` the membership too. A request that changes something must come from a page of ours. Rules: pages.md "People", "Origin", "Sessions".
  */
 
 import { Elysia, ElysiaCustomStatusResponse } from 'elysia'
@@ -10,19 +10,19 @@ import type { People } from '../../people/people.ts'
 import type { Person } from '../../people/sessions.ts'
 import { refuse } from './answers.ts'
 
-/** `address`: the client's, for delays and the audit log. `actor`: as the audit log writes it. */
+/** `address`: the client's address, for delays and the audit log. `actor`: the person as the audit log writes it. */
 export type Caller = Readonly<{ person: Person; sessionId: string; address: string; actor: `person:${string}` }>
 
-/** The gateway sets it; what a client sends under this name does not arrive. */
+/** The gateway sets this header; a client's own header with this name is dropped. */
 export const addressOf = (headers: Headers): string => headers.get('x-tollgate-client-address') ?? 'unknown'
 
-/** Undefined: not signed in. */
+/** The person who is signed in; undefined: no one is signed in. */
 export async function callerOf(people: People, listener: Listener, headers: Headers): Promise<Caller | undefined> {
   const found = await people.signedIn(listener, headers.get('cookie'))
   return found === undefined ? undefined : { ...found, address: addressOf(headers), actor: `person:${found.person.email}` }
 }
 
-/** For the whole app in which it is used: a request that is no reading must name an origin of this listener's pages. */
+/** Guards every route of the app that uses it: a request other than GET and HEAD must name an origin of this listener's pages. */
 export const originGuard = (people: () => People, listener: Listener) =>
   new Elysia({ name: `origin ${listener}` }).onRequest(({ request }) => {
     if (request.method === 'GET' || request.method === 'HEAD') return undefined

@@ -1,4 +1,4 @@
-/** What is sold, by whom it is served and under which limits; and what a reload would change, without doing it. Rules: pages.md "Catalog"; operator.md "Reload". */
+/** The models, the upstreams that serve them and the limits; and the changes that a reload would make, without making them. Rules: pages.md "Catalog"; operator.md "Reload". */
 
 import { Elysia } from 'elysia'
 import { differences, snake } from '../../config/difference.ts'
@@ -46,7 +46,7 @@ export const catalogRoutes = (site: Site) =>
       { person: true },
     )
 
-/** USD a million tokens, and multipliers of the input price. `upstreams`: of all, where the model names none. */
+/** Prices are USD a million tokens, and multipliers of the input price. `upstreams`: those of the model, or all where it names none. */
 function modelDocument({ rates, levels, upstreams, ...model }: Model, all: readonly string[]) {
   return {
     id: model.id,
@@ -73,7 +73,7 @@ const planDocument = ({ name, models, maxRequestPicos }: Plan) => ({
   max_request_usd: maxRequestPicos === undefined ? null : toExactUsdText(maxRequestPicos),
 })
 
-/** `problems`: mistakes, with which a reload would change nothing. `needs_restart`: settings that differ and that a reload leaves as they are. */
+/** `problems`: mistakes, because of which a reload would change nothing. `needs_restart`: changed settings that a reload leaves as they were. */
 function previewOf({ config, readConfig }: Site) {
   const read = readConfig()
   if ('problems' in read)

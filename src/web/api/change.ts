@@ -1,15 +1,15 @@
-/** A change of one thing of the ledger by a page: it must be there, and it is answered as it is afterwards. Rules: pages.md "Keys of an account", "Acts of operators". */
+/** A page's change of one thing in the ledger: the thing must exist, and the answer shows it as it is afterwards. Rules: pages.md "Keys of an account", "Acts of operators". */
 
 import type { Operation } from '../../ledger/operation.ts'
 
-/** `found`, `perform`: a `Response` says why not. `document`: the thing as it is now. */
+/** `found`, `perform`: a `Response` says why the thing cannot be found or changed. `document`: the thing as it is now. */
 type Changed<Row, Document> = Readonly<{
   found: Promise<Row | Response>
   perform: (operation: Operation) => Promise<unknown>
   document: () => Promise<Document | Response>
 }>
 
-/** One operation after the other, until one is refused. */
+/** Performs one operation after the other, until one is refused. */
 export async function change<Row, Document>(
   { found, perform, document }: Changed<Row, Document>,
   operationsOn: (row: Row) => readonly Operation[] | Response,

@@ -1,4 +1,4 @@
-/** Prepaid codes as operators see them: batches, their codes, making and taking back. Rules: pages.md "Codes", "Acts of operators". */
+/** Prepaid codes as operators see them: batches and their codes are listed, made and taken back. Rules: pages.md "Codes", "Acts of operators". */
 
 import { Elysia, type Static, t } from 'elysia'
 import { CODE_EXPIRY_DAYS_MAX, CODES_MAX } from '../../core/limits.ts'
@@ -71,7 +71,7 @@ export const codeRoutes = ({ world, people }: Site, { ask, perform, once, oldFor
         },
         { person: true, query: PAGE },
       )
-      // The codes are in this answer alone: a form that is sent twice is answered twice, out of memory.
+      // Only this answer has the codes, so a form that is sent twice gets the same answer again, from memory.
       .post('', ({ caller, body }) => once(caller, 'codes', body.id, () => create(caller, body)), { person: true, body: NEW_BATCH })
       .get(
         '/:batch',

@@ -19,7 +19,7 @@ const WHY = t.Object({ reason: REASON })
 
 const CREATE = t.Object({ id: ACT_ID, name: NAME, balance_usd: t.Optional(USD), ref: REF, reason: REASON })
 
-/** What is looked up about accounts. */
+/** The routes that look up accounts. */
 function accountLooks({ world, people }: Site, { ask }: ConsoleActs) {
   const { ledger, clock } = world
   const holdsOf = (accountId: string) => ledger.holds().filter((hold) => hold.accountId === accountId)
@@ -65,7 +65,7 @@ function accountLooks({ world, people }: Site, { ask }: ConsoleActs) {
   return { list, keysOf, found, document }
 }
 
-/** What is done about them. */
+/** The routes that make and change accounts. */
 function accountActs({ clock }: Site['world'], { perform, oldForm }: ConsoleActs, { found, document }: ReturnType<typeof accountLooks>) {
   const changed = (accountId: string, caller: Caller, reason: string | undefined, operation: Operation) =>
     change(

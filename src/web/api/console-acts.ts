@@ -1,5 +1,5 @@
 /**
- * An operator's act on a page: the ledger's operation with the person as actor, once however often it is sent. Rules: pages.md "Acts of operators";
+ * An operator's act on a page: the ledger's operation with the person as actor, done once however often the form is sent. Rules: pages.md "Acts of operators";
  * operator.md "Audit".
  */
 
@@ -38,7 +38,7 @@ export function consoleActs({ world }: Pick<Site, 'world'>) {
   const { ledger, reports, clock } = world
   const kept = boundedMap<Readonly<{ answer: Promise<unknown>; at: number }>>(KEPT_MAX)
   return {
-    /** A question of that person's. A `Response` says why it cannot be answered. */
+    /** Asks the ledger's reader in the name of this person. A `Response` says why the question cannot be answered. */
     ask: async <K extends Parameters<typeof reports.ask>[1]['kind']>(
       { person }: Caller,
       question: Extract<Parameters<typeof reports.ask>[1], { kind: K }>,
@@ -46,7 +46,7 @@ export function consoleActs({ world }: Pick<Site, 'world'>) {
       const found = await reports.ask<K>(`person:${person.id}`, question as never)
       return found === 'tooMany' || found === 'overloaded' || found === 'unavailable' ? refuseUnread(found) : found
     },
-    /** Without `earlier`: it was done now. `earlier`: the same act had been done before. */
+    /** Performs the act. `earlier`: the same act was done before; undefined: the act was done now. */
     perform: async (operation: Operation, { actor, address }: Caller, reason = ''): Promise<Response | Readonly<{ earlier?: Earlier }>> => {
       const wrong = wrongReason(reason)
       if (wrong !== undefined) return wrong
@@ -60,13 +60,13 @@ export function consoleActs({ world }: Pick<Site, 'world'>) {
           return refuse(503, 'The ledger did not confirm it. Look whether it was done before you repeat it')
       }
     },
-    /** Refuses a form that was opened long ago: lists are ordered by id, and its id has the time at which the form was opened. */
+    /** Refuses a form that was opened long ago: its id has the time at which it was opened, and lists are ordered by id. */
     oldForm: (id: string): Response | undefined => {
       const madeAt = Number.parseInt(id.slice(0, 12), 16)
       const now = clock.now()
       return madeAt < now - FORM_MS || madeAt > now + CLOCK_MS ? refuse(409, 'This form is too old. Open it again') : undefined
     },
-    /** For an act that makes no row with the form's id: for ten minutes the same form gets the same answer, and nothing is done again. A refusal is not kept. */
+    /** Does an act that makes no row with the form's id: for ten minutes the same form gets the same answer, and nothing is done again. A refusal is not kept. */
     once: async <T>({ person }: Caller, what: string, id: string, act: () => Promise<T>): Promise<T> => {
       const name = `${person.id} ${what} ${id}`
       const earlier = kept.get(name)
@@ -86,17 +86,17 @@ export function consoleActs({ world }: Pick<Site, 'world'>) {
   }
 }
 
-/** A reason may be absent. */
+/** What is wrong with a reason, which may be absent. */
 export const wrongReason = (reason = ''): Response | undefined =>
   reason.trim() === '' || lineOf(reason) !== undefined
     ? undefined
     : refuse(400, `A reason has at most ${LINE_CHARS_MAX} printable characters`, { field: 'reason' })
 
-/** For acts that need a reason. */
+/** Refuses a missing reason, for acts that need one. */
 export const needReason = (reason: string | undefined): Response | undefined =>
   (reason ?? '').trim() === '' ? refuse(400, 'Say why, for the audit log and the account', { field: 'reason' }) : undefined
 
-/** Gives '' where there is no reference. */
+/** The reference as it is booked; '' where there is none. */
 export function refOf(text: string | undefined): string | Response {
   if (text === undefined || text.trim() === '') return ''
   return lineOf(text) ?? refuse(400, `A reference has at most ${LINE_CHARS_MAX} printable characters`, { field: 'ref' })
@@ -113,7 +113,7 @@ export function amountOf(text: string, field: string, isCorrection = false): Pic
     : amount
 }
 
-/** The ledger's words, with the input that they are about. */
+/** A refusal in the ledger's words, with the name of the input that they are about. */
 function refused(problem: string): Response {
   const field = /^the reference|^a reference/.test(problem)
     ? 'ref'

@@ -1,4 +1,4 @@
-/** What operators look through: requests over everything, one of them with its upstream calls, the audit log. Rules: operator.md "Lists", "Audit"; ledger.md "Reads". */
+/** The books for operators: requests of all accounts, one request with its upstream calls, the audit log. Rules: operator.md "Lists", "Audit"; ledger.md "Reads". */
 
 import { Elysia, t } from 'elysia'
 import { OUTCOMES } from '../../core/outcome.ts'

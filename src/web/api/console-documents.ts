@@ -1,4 +1,4 @@
-/** What operators read of the books as documents: exact amounts, ISO times, names of upstreams. Rules: operator.md "Lists". */
+/** Rows of the books as documents for operators: exact amounts, ISO times, names of upstreams. Rules: operator.md "Lists". */
 
 import { picos, sumPicos, toExactUsdText } from '../../core/money.ts'
 import { isoOrNull, isoTime } from '../../core/utc.ts'
@@ -57,7 +57,7 @@ const upstreamOf = (call: UpstreamCall | null) =>
 
 export const receiptDocument = (row: ReceiptRow) => ({ ...requestDocument(row), ...ofOperators(row) })
 
-/** What customers are not told of their requests. */
+/** The fields of a request that customers do not get. */
 export const ofOperators = ({ accountId, keyId, keyName, holdPicos, costPicos, bytesPerToken, upstream }: ReceiptRow) => ({
   account_id: accountId,
   key_id: keyId,

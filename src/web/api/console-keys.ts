@@ -27,7 +27,7 @@ const CREATE = t.Object({
 })
 const ROTATE = t.Object({ id: ACT_ID, overlap_hours: OVERLAP_HOURS, ends_promised: ENDS_PROMISED, reason: REASON })
 
-/** What is looked up and done about keys. */
+/** Routes that look up, make and change keys. */
 function keyActs({ world }: Site, { ask, perform, oldForm }: ConsoleActs) {
   const { ledger, clock } = world
   const runningOf = (): ReadonlyMap<string, number> => {

@@ -1,4 +1,4 @@
-/** People for operators: who may come in, inviting, putting out, links to come in by. Each act has its line in the audit log. Rules: pages.md "People", "Links", "Acts of operators". */
+/** People for operators: listed, invited, removed, given links to come in by. Each act has its line in the audit log. Rules: pages.md "People", "Links", "Acts of operators". */
 
 import { Elysia, type Static, t } from 'elysia'
 import { isoTime } from '../../core/utc.ts'
@@ -12,7 +12,7 @@ import { type Caller, callerMacro } from './caller.ts'
 import { ACT_ID, type ConsoleActs, NO_STORE, oneOf, REASON, wrongReason } from './console-acts.ts'
 import { EMAIL } from './entry.ts'
 
-/** null: the console. */
+/** An account; null: the console. */
 const ACCOUNT_ID = t.Union([t.String({ maxLength: 64 }), t.Null()], { description: 'An account, or the console' })
 const INVITE = t.Object({
   id: ACT_ID,
@@ -58,7 +58,7 @@ export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
     if (email === caller.person.email && from !== 'account')
       return refuse(409, 'You cannot put yourself out. Another operator can, or the command line')
     const what = from === 'account' ? { accountId: accountId ?? '' } : from === 'console' ? 'operator' : 'all'
-    // First taken away, then noted: what must end ends, also where the ledger cannot write.
+    // Access is removed before the audit log has its line, so that it ends even while the ledger cannot write.
     if ((await people().memberships.remove(email, what)) === 'none') return missing()
     const ofAccount = from === 'account' ? (accountId ?? null) : null
     const noted = await perform({ kind: 'setAccess', email, accountId: ofAccount, access: 'none', now: clock.now() }, caller, reason)

@@ -1,8 +1,8 @@
-/** What the pages give as a file. A page of another site cannot make a browser fetch one: it would read nothing, but make work. Rules: pages.md "Spend". */
+/** Answers as files. A page of another site cannot make a browser fetch a file: it could not read the file, but would cause work. Rules: pages.md "Spend". */
 
 import { refuse } from './answers.ts'
 
-/** Undefined: go on. */
+/** A refusal for a request from another site; undefined: the request may go on. */
 export const refuseForeign = ({ headers }: Request): Response | undefined =>
   headers.get('sec-fetch-site') === 'cross-site' ? refuse(403, 'Take this file from the pages of the cabinet') : undefined
 

@@ -1,4 +1,4 @@
-/** What the sign-in routes share: what is typed there, and what is answered. Rules: pages.md "Sign-in routes", "Links". */
+/** What the sign-in routes share: fields of their forms, and answers. Rules: pages.md "Sign-in routes", "Links". */
 
 import { t } from 'elysia'
 import type { Listener } from '../../people/origins.ts'
@@ -15,7 +15,7 @@ export const PASSWORD = t.String({
   description: `A password has ${PASSWORD_CHARS.min} to ${PASSWORD_CHARS.max} characters`,
 })
 export const EMAIL = t.String({ maxLength: 254, description: 'This is no e-mail address' })
-/** Operators see it in a terminal, too, which obeys control characters. */
+/** A name has no control characters, since operators also see it in a terminal, which obeys them. */
 export const PERSON_NAME = t.String({
   maxLength: 100,
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
@@ -29,7 +29,7 @@ export async function welcome(people: People, listener: Listener, person: Person
   return Response.json({ person }, { headers: { 'set-cookie': cookie, 'cache-control': 'no-store' } })
 }
 
-/** The same for an address that is known and one that is not, and as soon. */
+/** Gives a known and an unknown address the same answer, equally soon. */
 export function sent(people: People, write: () => Promise<unknown>): Response {
   people.later(write)
   return Response.json({ sent: true }, { status: 202, headers: { 'cache-control': 'no-store' } })

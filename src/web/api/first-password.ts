@@ -17,7 +17,7 @@ export const firstPassword = <const L extends Listener>(people: () => People, li
     async ({ caller: { person, sessionId, address }, body }) => {
       const { memberships, sessions, passwordTurns } = people()
       if (!(await sessions.isFresh(sessionId))) return refuse(403, 'You signed in more than a day ago. Sign in anew, then set a password')
-      // Before the work, and again with the writing: another page may have been faster.
+      // This is checked before the hash is made, and again by the write, since another page may have been faster.
       if (await memberships.hasPassword(person.id)) return hasOne()
       const hash = await passwordTurns.take(address, () => passwordHash(body.password))
       if (hash === undefined) return tooBusy()

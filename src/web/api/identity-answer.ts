@@ -1,6 +1,6 @@
 /**
- * What is passed on to better-auth, and how: only its routes that we name, under our own origin whatever Host says, slowed down after failures, and answered
- * in our form of errors. Rules: pages.md "Sign-in routes", "Failed sign-ins", "Origin".
+ * Passes requests on to better-auth: only to its routes that we name, under our own origin whatever Host says, slowed down after failures, and with errors in
+ * our form. Rules: pages.md "Sign-in routes", "Failed sign-ins", "Origin".
  */
 
 import { emailOf } from '../../people/memberships.ts'
@@ -26,9 +26,9 @@ const AUTH_ROUTES: ReadonlySet<string> = new Set([
 ])
 
 const RESET = '/request-password-reset'
-/** Each checks a password. */
+/** The routes that are slowed down after failures. */
 const WITH_PASSWORD: ReadonlySet<string> = new Set(['/sign-in/email', '/change-password', '/reset-password', RESET])
-/** These need no session. */
+/** The route that makes a challenge; it needs no session, so its turns are limited. */
 const CHALLENGE = '/passkey/generate-authenticate-options'
 
 export async function askIdentity(people: People, listener: Listener, request: Request): Promise<Response> {
@@ -48,7 +48,7 @@ export async function askIdentity(people: People, listener: Listener, request: R
   return WITH_PASSWORD.has(way) ? slowed(people, listener, way, request.headers, body ?? '', ask) : ask()
 }
 
-/** Answered before anything is looked up: a known address is written to the file, and would be answered later. */
+/** Answers before the address is looked up, since a known address is written to the file and would get its answer later. */
 function resetAsked(people: People, headers: Headers, body: string, ask: () => Promise<Response>): Response {
   const email = emailIn(body)
   if (email === undefined) return wrongEmail()
@@ -85,7 +85,7 @@ function emailIn(body: string): string | undefined {
   }
 }
 
-/** better-auth says `{ message, code }`. Its own answers carry the session's secret, which belongs in the cookie alone. */
+/** Turns better-auth's `{ message, code }` into our form of errors. The session's secret is taken out of its answers: it belongs in the cookie alone. */
 async function inOurWords(answer: Response): Promise<Response> {
   const headers = new Headers(answer.headers)
   headers.set('cache-control', 'no-store')

@@ -1,4 +1,4 @@
-/** An invitation: what its link leads to, and coming in by it. Rules: pages.md "Links". */
+/** An invitation: the answer that says what its link leads to, and coming in by it. Rules: pages.md "Links". */
 
 import { Elysia, type Static, t } from 'elysia'
 import type { Listener } from '../../people/origins.ts'
@@ -10,7 +10,7 @@ import { linkIsGone, PASSWORD, PERSON_NAME, TOKEN, welcome } from './entry.ts'
 
 const ACCEPT = t.Object({ token: TOKEN, password: t.Optional(PASSWORD), name: t.Optional(PERSON_NAME) })
 
-/** `accountName`: of an account of the ledger, '' where it has none or cannot be asked; the second argument: who waits for it. */
+/** `accountName`: the name of an account in the ledger, '' where it has none or the ledger cannot be read. `asker`: in whose name the ledger is read. */
 export const invited = <const L extends Listener>(
   people: () => People,
   listener: L,
@@ -58,13 +58,13 @@ export const invited = <const L extends Listener>(
     .post('/auth/invite', ({ body, request }) => accept(body, request.headers), { body: ACCEPT })
 }
 
-/** Who invites, by e-mail; null: an operator at the command line, or the invited person's own sign-up. */
+/** The e-mail of the person who invites; null: an operator at the command line, or the invited person's own sign-up. */
 const personIn = (actor: string, email: string): string | null => {
   const by = actor.startsWith('person:') ? actor.slice('person:'.length) : null
   return by === email ? null : by
 }
 
-/** An invitation is followed on the listener that it leads to. */
+/** The invitation with this token, if it leads to this listener. */
 async function invitationFor(people: People, listener: Listener, token: string) {
   const invitation = await people.links.invitation(token)
   return invitation !== undefined && (invitation.membership === null) === (listener === 'console') ? invitation : undefined

@@ -1,4 +1,4 @@
-/** What a page changes of a key, as the ledger's operations: the same for its people and for operators. Rules: keys.md "Expiry and rotation"; pages.md "Keys of an account". */
+/** A page's changes of a key as the ledger's operations, the same for the account's people and for operators. Rules: keys.md "Expiry and rotation"; pages.md "Keys of an account". */
 
 import type { Operation } from '../../ledger/operation.ts'
 import { extension } from '../../ledger/operations/key-writes.ts'
@@ -6,7 +6,7 @@ import { refuse } from './answers.ts'
 import { limitOf } from './key-fields.ts'
 import { wrongName } from './name-field.ts'
 
-/** What is not named stays as it is. */
+/** The operations for a new name and limit; a field that is absent stays as it is. */
 export function renameAndLimit(
   keyId: string,
   { name, limit_usd }: Readonly<{ name?: string | undefined; limit_usd?: string | null }>,

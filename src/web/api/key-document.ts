@@ -6,7 +6,7 @@ import { isoOrNull, isoTime } from '../../core/utc.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { ListedKey } from '../../ledger/reading/account-reports.ts'
 
-/** What is spent and held comes out of the memory that decides, where it has the key. `running`: its requests in flight. */
+/** The amounts spent and held come from the wallets in memory where they have the key, as these decide. `running`: the key's requests in flight. */
 export function keyDocument(key: ListedKey, ledger: Ledger, running: number, now: number) {
   const keyBalance = ledger.keyBalanceOf(key.id)
   const spent = keyBalance?.spentPicos ?? key.spentPicos

@@ -1,4 +1,4 @@
-/** What people type about a key, checked: each mistake is told with its field, in words. Rules: pages.md "Keys of an account"; keys.md "Expiry and rotation". */
+/** The fields that people type about a key, with their checks: a mistake is told with its field, in words. Rules: pages.md "Keys of an account"; keys.md "Expiry and rotation". */
 
 import { t } from 'elysia'
 import { KEY_EXPIRY_DAYS_MAX } from '../../core/limits.ts'
@@ -13,14 +13,14 @@ export const LIMIT_USD = t.Union([t.String({ maxLength: 40 }), t.Null()], { desc
 export const DAYS_MORE = t.Integer({ minimum: 1, maximum: KEY_EXPIRY_DAYS_MAX, description: DAYS })
 
 export const CREATE = t.Object({
-  /** The page's own, so that one that is sent twice is one key. */
+  /** The page makes the id, so that a form which is sent twice makes one key. */
   id: t.String({ pattern: '^key_[0-9a-f]{32}$', description: 'An id that was not used' }),
   name: NAME,
   limit_usd: LIMIT_USD,
   expires_in_days: t.Union([DAYS_MORE, t.Null()], { description: DAYS }),
 })
 
-/** What is not named stays as it is. */
+/** A field that is absent stays as it is. */
 export const CHANGE = t.Object({ name: t.Optional(NAME), limit_usd: t.Optional(LIMIT_USD) })
 export const EXTEND = t.Object({ days: DAYS_MORE })
 export const OVERLAP_HOURS = t.Integer({
@@ -28,11 +28,11 @@ export const OVERLAP_HOURS = t.Integer({
   maximum: OVERLAP_HOURS_MAX,
   description: `A whole number of hours, 0 to ${OVERLAP_HOURS_MAX}`,
 })
-/** Also an old secret that an earlier rotation promised more time. */
+/** Whether an old secret ends, too, to which an earlier rotation promised more time. */
 export const ENDS_PROMISED = t.Optional(t.Boolean())
 export const ROTATE = t.Object({ overlap_hours: OVERLAP_HOURS, ends_promised: ENDS_PROMISED })
 
-/** Null: no limit. */
+/** The limit in picodollars; null: no limit. */
 export function limitOf(text: string | null): Readonly<{ picos: Picos | null }> | Response {
   const trimmed = text?.trim() ?? ''
   if (trimmed === '') return { picos: null }

@@ -1,6 +1,6 @@
 /**
- * The keys of an account, for its people: its members read, its owners write. They are the operations of the command line, with the
- * person as actor. Rules: pages.md "Keys of an account".
+ * The keys of an account, for its people: its members read, its owners write. Writes are the operations of the command line, with
+ * the person as actor. Rules: pages.md "Keys of an account".
  */
 
 import { Elysia, type Static, t } from 'elysia'
@@ -18,14 +18,14 @@ import { wrongName } from './name-field.ts'
 import { type Running, runningOf } from './running.ts'
 import { refuseUnread } from './unread.ts'
 
-/** Plans are the operator's: people make keys of the one that every key has unless its owner was told otherwise. */
+/** The plan of keys that people make: only an operator gives a key another plan. */
 const PLAN = 'default'
 const PAGE = 50
 const KEYS_MAX = 1_000
 
 type Of = Readonly<{ accountId: string; keyId: string }>
 
-/** What is looked up and done about the keys of an account. */
+/** Routes that look up, make and change the keys of an account. */
 function keyActs({ world }: Pick<Site, 'world'>, running: Running) {
   const { ledger, reports, clock } = world
 
@@ -123,7 +123,7 @@ export function keyRoutes(site: Pick<Site, 'world' | 'people'>) {
 
 const NOT_WRITTEN = 'The gateway cannot write at this moment. Look whether it was done before you try again'
 
-/** The ledger's words are for its operator. */
+/** Refuses in words for the person, since the ledger's words are for its operator. */
 function refusedInWords(problem: string) {
   if (problem.startsWith('a key named')) return refuse(409, 'Another key of this account has this name', { field: 'name' })
   if (problem.startsWith('the key id')) return refuse(409, 'This key was made already, and its secret was shown then')

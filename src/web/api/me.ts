@@ -1,4 +1,4 @@
-/** Who is signed in, what that person may see, which sign-in routes there are, and the person's sessions. Rules: pages.md "People", "Sessions", "Signing up". */
+/** The person who is signed in, the accounts of this person, the sign-in routes that exist, and the person's sessions. Rules: pages.md "People", "Sessions", "Signing up". */
 
 import { Elysia } from 'elysia'
 import type { Membership } from '../../people/memberships.ts'
@@ -7,7 +7,7 @@ import type { People } from '../../people/people.ts'
 import { missing } from './answers.ts'
 import { callerMacro, callerOf } from './caller.ts'
 
-/** `accountName`: of an account of the ledger; `person`: who asks. */
+/** `accountName`: the name of an account in the ledger, read in the name of the person with `personId`. */
 export type MeParts = Readonly<{ people: () => People; accountName: (accountId: string, personId: string) => Promise<string> }>
 
 export const meRoutes = <const L extends Listener>({ people, accountName }: MeParts, listener: L) =>
@@ -23,7 +23,7 @@ export const meRoutes = <const L extends Listener>({ people, accountName }: MePa
       }
       if (caller === undefined) return { person: null, accounts: [], is_complete: true, ...known }
       const { person } = caller
-      // A sign-up that a crash interrupted is finished by the next look.
+      // A sign-up that a crash interrupted is finished here.
       const isComplete = await people().finishSignUp(person, caller.address)
       const memberships = listener === 'cabinet' ? await people().memberships.ofPerson(person.id) : []
       const described = async ({ accountId, role }: Membership) => ({ id: accountId, name: await accountName(accountId, person.id), role })

@@ -1,4 +1,4 @@
-/** Who is in an account: listed, invited, given another role, put out. Rules: pages.md "Members". */
+/** The members of an account: they are listed, invited, given another role, and removed. Rules: pages.md "Members". */
 
 import { Elysia, t } from 'elysia'
 import { boundedMap } from '../../core/bounded-map.ts'
@@ -10,9 +10,9 @@ import { type InvitationMade, invite, isNoted } from './access.ts'
 import { missing, refuse, wrongEmail } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
 
-/** Members and open invitations of an account. */
+/** The most members and open invitations of an account together. */
 const PLACES_MAX = 100
-/** Invitations of an account are limited: each may be a mail to a stranger. */
+/** The rate of an account's invitations is limited, since each may be a mail to a stranger. */
 const TURNS = { perMinute: 1 / 3, burst: 20 }
 const ACCOUNTS_MAX = 10_000
 
@@ -67,18 +67,18 @@ async function list({ people }: Site, accountId: string, { person }: Caller) {
   }
 }
 
-/** Written to the audit log first, so that no one has more rights without a line there. */
+/** Writes to the audit log before the role changes, so that no person has more rights without a line there. */
 async function changeRole(site: Site, accountId: string, { email, role }: Wanted, caller: Caller): Promise<Wanted | Response> {
   const { memberships } = site.people()
   const problem = await memberships.roleProblem(email, { accountId, role })
   if (problem !== undefined) return refused(problem)
   if (!(await isNoted(site, caller, { email, accountId, access: role }))) return unbooked()
-  // Others may have acted while it was noted.
+  // Another owner may have acted while the line was written.
   const changed = await memberships.changeRole(email, { accountId, role })
   return changed === undefined ? { email, role } : refused(changed)
 }
 
-/** First taken away, then noted: who must be out is out, also where the ledger cannot write. */
+/** Removes the person before the audit log has its line, so that access ends even while the ledger cannot write. */
 async function remove(site: Site, accountId: string, email: string, caller: Caller): Promise<Readonly<{ email: string }> | Response> {
   const removed = await site.people().memberships.remove(email, { accountId, keepsOwner: true })
   if (removed !== 'removed') return refused(removed)

@@ -1,4 +1,4 @@
-/** What both apps have of the people: who asks, where from, and the sign-in routes. Rules: pages.md "People", "Sign-in routes", "Origin". */
+/** The routes of people that both apps have: the person who asks, and the sign-in routes. Rules: pages.md "People", "Sign-in routes", "Origin". */
 
 import { Elysia } from 'elysia'
 import { newId } from '../../ledger/operations/new-id.ts'
@@ -12,7 +12,7 @@ import { meRoutes } from './me.ts'
 import { signInRoutes } from './sign-in-routes.ts'
 import { signUp } from './sign-up.ts'
 
-/** Used before every other route: the guard of origins is the whole app's. */
+/** An app uses these before every other route, since their guard of origins is for the whole app. */
 export const peopleRoutes = <const L extends Listener>({ world, people }: Site, listener: L) =>
   new Elysia({ name: `people ${listener}` })
     .use(apiErrors())
@@ -23,7 +23,7 @@ export const peopleRoutes = <const L extends Listener>({ world, people }: Site, 
     .use(signUp(people, () => newId('acc', world.clock.now()), listener))
     .use(signInRoutes(people, listener))
 
-/** '' where the ledger cannot be read at this moment, or the account has no name. */
+/** The name of an account; '' where the ledger cannot be read at this moment, or the account has no name. */
 const accountNameOf =
   ({ reports }: Site['world']) =>
   async (accountId: string, personId: string): Promise<string> => {

@@ -1,6 +1,6 @@
 /**
  * The requests of an account, newest first: a page of them, one with the computation of its cost, all as a file. Customers see how often a provider was called
- * and what became of it, never which one. Rules: pages.md "Requests of an account"; requests.md "Usage".
+ * and how each call ended, never which provider it was. Rules: pages.md "Requests of an account"; requests.md "Usage".
  */
 
 import { Elysia } from 'elysia'
@@ -16,7 +16,7 @@ import { filtersOf, REQUESTS_FILE_QUERY, REQUESTS_QUERY } from './spend-query.ts
 import { refuseUnread } from './unread.ts'
 
 const PAGE = 50
-/** Of a file: a read of it takes some milliseconds, after which others have their turn. */
+/** How many rows of a file are read at once: this takes some milliseconds, after which other readers have their turn. */
 const FILE_PAGE = 200
 const KEY_COLUMNS: readonly MoreColumn[] = [
   { name: 'key_id', of: ({ keyId }) => keyId },
@@ -45,7 +45,7 @@ export function requestRoutes({ world, people }: Pick<Site, 'world' | 'people'>)
         return {
           data: page.rows.map(rowOf),
           next_cursor: page.next,
-          /** Where nothing was found and there is more behind it. */
+          /** How far back the page looked, where it found nothing and older requests are left. */
           looked_back_to: typeof last === 'object' ? isoTime(last.receipt.settledAt) : null,
         }
       },
@@ -88,7 +88,7 @@ export function requestRoutes({ world, people }: Pick<Site, 'world' | 'people'>)
 const keyOf = ({ keyId, keyName }: AccountReceipt) => ({ key_id: keyId, key_name: keyName })
 const rowOf = (receipt: AccountReceipt) => ({ ...requestDocument(receipt), ...keyOf(receipt) })
 
-/** A call of a provider that is not the one that was charged. */
+/** A call of a provider other than the call that was charged. */
 const callDocument = ({ number, status, cause, startedAt, durationMs }: OtherCall) => ({
   number,
   status,

@@ -1,13 +1,13 @@
-/** Which requests run now, by account and key. It is counted anew at most twice a second, however many pages ask. */
+/** The requests that run now, by account and key. They are counted at most twice a second, however many pages ask. */
 
 import type { Hold, Ledger } from '../../ledger/ledger.ts'
 
 const COUNTED_EVERY_MS = 500
 
 export type Running = Readonly<{
-  /** How many, by key. */
+  /** The number of running requests of each key. */
   ofAccount(accountId: string): ReadonlyMap<string, number>
-  /** Oldest first. */
+  /** The holds of an account, oldest first. */
   holdsOf(accountId: string): readonly Hold[]
 }>
 

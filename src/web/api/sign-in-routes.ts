@@ -1,5 +1,5 @@
 /**
- * The sign-in routes: better-auth's own under `/cabinet/auth` and `/console/auth`, and ours beside them – one-time links, asked for and followed.
+ * The sign-in routes: better-auth's own under `/cabinet/auth` and `/console/auth`, and ours beside them, by which people ask for one-time links and follow them.
  * Rules: pages.md "Sign-in routes", "Links", "Failed sign-ins".
  */
 
@@ -42,7 +42,7 @@ export const signInRoutes = <const L extends Listener>(people: () => People, lis
         },
         { body: t.Object({ email: EMAIL }) },
       )
-      // Each method by its name: `all` ranks behind the pages' route for every other GET.
+      // Each method has its own route, since `all` ranks behind the pages' route for every other GET.
       .get('/auth/*', passOn, RAW)
       .post('/auth/*', passOn, RAW)
   )

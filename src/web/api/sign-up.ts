@@ -11,7 +11,7 @@ import { missing, refuse, tooBusy, tooManyAttempts, wrongEmail } from './answers
 import { addressOf } from './caller.ts'
 import { EMAIL, PASSWORD, PERSON_NAME, sent, welcome } from './entry.ts'
 
-/** Limits of all sign-ups together: an account stays in the ledger, and the mail may go to a stranger. */
+/** The rate of all sign-ups together is limited, since an account stays in the ledger, and the mail may go to a stranger. */
 const SIGN_UPS = { perMinute: 30, burst: 100 }
 const SIGN_UP = t.Object({ email: EMAIL, password: t.Optional(PASSWORD), name: t.Optional(PERSON_NAME) })
 
@@ -43,7 +43,7 @@ export const signUp = <const L extends Listener>(people: () => People, newAccoun
   )
 }
 
-/** Reading the mail proves the address: a new one gets the link to a new account, a known one is told of the attempt. */
+/** Mails a new address the link to a new account, since reading the mail proves the address; a known address is told of the attempt. */
 function writeToSigner(people: People, email: string, accountId: string): Promise<unknown> {
   const { base } = people.origins('cabinet')
   return people.mail(email, 'sign-up', async () => {

@@ -1,6 +1,6 @@
 /**
  * What an account spent, as its page and its file show it: sums by model or key, and the same by day or hour for the chart. Every amount is an exact decimal
- * text and all come from the same rows, so that chart, table and file agree to the last digit. Rules: pages.md "Spend"; ledger.md "Roll-ups".
+ * text, and all amounts come from the same rows, so that chart, table and file agree to the last digit. Rules: pages.md "Spend"; ledger.md "Roll-ups".
  */
 
 import { type Cell, csvLine } from '../../core/csv.ts'
@@ -10,9 +10,9 @@ import { tokens } from '../../http/usage-documents.ts'
 import type { SpendRow, SpendSums } from '../../ledger/reading/account-reports.ts'
 import { sumSpend } from '../../ledger/reading/spend.ts'
 
-/** As many as a chart has colours for; what is left is one more. */
+/** The most series of a chart, which has so many colours; all other things together are one more series. */
 const SERIES = 7
-/** As many as a page can show; what is left is one more. */
+/** The most rows that a page can show; all other things together are one more row. */
 const ROWS_MAX = 500
 
 export type SpendOf = Readonly<{ by: 'model' | 'key'; fromDay: number; toDay: number; isByHour: boolean }>
@@ -32,21 +32,21 @@ export function spendDocument(rows: readonly SpendRow[], { by, fromDay, toDay, i
     by,
     from: dayText(fromDay),
     to: dayText(toDay),
-    /** Of the bars: hours 0 to 23 of one UTC day, or days. */
+    /** Whether the bars are the hours 0 to 23 of one UTC day, or else days. */
     is_by_hour: isByHour,
     places: places.map((place) => (isByHour ? `${String(place).padStart(2, '0')}:00` : dayText(place))),
     series: [
       ...shown.map(({ id, name }) => ({ id: id as string | null, name, values: valuesOf(id) })),
       ...(things.length > SERIES ? [{ id: null, name: '', values: valuesOf(null) }] : []),
     ],
-    /** Dearest first. */
+    /** The models or keys, dearest first. */
     data: things.slice(0, ROWS_MAX).map(({ id, name, sums }) => ({ id, name, ...sumsDocument(sums) })),
     others: rest.length === 0 ? null : { count: rest.length, ...sumsDocument(sumSpend(rest.map(({ sums }) => sums))) },
     total: sumsDocument(sumSpend(rows)),
   }
 }
 
-/** By place and thing; what is not `shown` is under null. */
+/** The costs by place and thing; the costs of things that are not `shown` are under null. */
 function costsOf(rows: readonly SpendRow[], shown: ReadonlySet<string>): ReadonlyMap<string, Picos> {
   const costs = new Map<string, Picos>()
   for (const { day, hour, id, costPicos } of rows) {
@@ -63,7 +63,7 @@ const sumsDocument = ({ requests, usage, costPicos, waivedPicos, estimatedPicos,
   waived_usd: toExactUsdText(waivedPicos),
   /** The part of the cost that rests on estimated tokens. */
   estimated_usd: toExactUsdText(estimatedPicos),
-  /** By the cache; less than 0 where its writes cost more than its reads saved. */
+  /** What the cache saved; less than 0 where its writes cost more than its reads saved. */
   saved_usd: toExactUsdText(savedPicos),
 })
 
@@ -85,6 +85,6 @@ const COLUMNS: readonly Readonly<{ name: string; of: (row: SpendRow) => Cell }>[
   { name: 'cache_saved_usd_exact', of: ({ savedPicos }) => ({ decimal: toExactUsdText(savedPicos) }) },
 ]
 
-/** Newest first, as they come. */
+/** The rows as a file, newest first, in the order in which they come. */
 export const spendCsv = (rows: readonly SpendRow[]): string =>
   csvLine(COLUMNS.map(({ name }) => name)) + rows.map((row) => csvLine(COLUMNS.map(({ of }) => of(row)))).join('')

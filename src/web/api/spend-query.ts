@@ -1,4 +1,4 @@
-/** What the pages ask of an account's spend and requests, and what is wrong with it, named by its field. Rules: pages.md "Spend", "Errors". */
+/** The queries of pages for an account's spend and requests, and the mistakes in them, named by field. Rules: pages.md "Spend", "Errors". */
 
 import { type Static, t } from 'elysia'
 import { OUTCOMES, type Outcome } from '../../core/outcome.ts'
@@ -45,7 +45,7 @@ export const REQUESTS_QUERY = t.Object({
   limit: t.Optional(t.String({ pattern: '^([1-9][0-9]?|1[0-9]{2}|200)$', description: '1 to 200 rows' })),
 })
 
-/** Whole UTC days since 1970, both included. */
+/** The first and the last day, both included, as UTC days since 1970. */
 type Days = Readonly<{ fromDay: number; toDay: number }>
 
 export function daysOf({ from, to }: Pick<Static<typeof SPEND_QUERY>, 'from' | 'to'>, now: number): Days | Response {
@@ -57,7 +57,7 @@ export function daysOf({ from, to }: Pick<Static<typeof SPEND_QUERY>, 'from' | '
   return toDay - fromDay < DAYS_MAX ? { fromDay, toDay } : refuse(400, `At most ${DAYS_MAX} days at once`, { field: 'from' })
 }
 
-/** Unix milliseconds: `from` and later, before `to`. */
+/** A span in Unix milliseconds: from `from` on, and before `to`. */
 type Span = Readonly<{ from?: number; to?: number }>
 
 export function spanOf(query: Static<typeof STATEMENT_QUERY>): Span | Response {
@@ -69,7 +69,7 @@ export function spanOf(query: Static<typeof STATEMENT_QUERY>): Span | Response {
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
 }
 
-/** What a list and a file of requests have in common. */
+/** The filters that a list and a file of requests have in common. */
 export function filtersOf(query: Static<typeof REQUESTS_FILE_QUERY>) {
   const span = spanOf(query)
   if (span instanceof Response) return span

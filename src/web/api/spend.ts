@@ -1,4 +1,4 @@
-/** What an account spent: by day or hour for the page and as a file, and its signed statement. Rules: pages.md "Spend". */
+/** The spend of an account by day or hour, for the page and as a file, and its signed statement. Rules: pages.md "Spend". */
 
 import { Elysia, type Static } from 'elysia'
 import { dayAt, dayText } from '../../core/utc.ts'
@@ -18,7 +18,7 @@ type Query = Static<typeof SPEND_QUERY>
 export function spendRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
   const { reports, clock } = world
 
-  /** One day is shown by hour. */
+  /** A range of one day is shown by hour. */
   const spendOf = async (
     client: string,
     accountId: string,

@@ -1,4 +1,4 @@
-/** What an account has: its balance, what is held of it and by which requests, and how long it lasts. Rules: pages.md "Spend"; money.md "Runway". */
+/** An account's summary: its balance, the part that is held and by which requests, and how long the balance lasts. Rules: pages.md "Spend"; money.md "Runway". */
 
 import { Elysia } from 'elysia'
 import { sumPicos, toExactUsdText, ZERO } from '../../core/money.ts'
@@ -13,14 +13,14 @@ import { runningOf } from './running.ts'
 import { refuseUnread } from './unread.ts'
 
 const RUNWAY_DAYS = 7
-/** Of what is held. */
+/** The most holds that are shown. */
 const HOLDS_SHOWN = 50
 
 export function summaryRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
   const { ledger, reports, clock } = world
   const running = runningOf(ledger, clock.monotonicMs)
 
-  /** One after the other, so that one page is one question at a time. Without a name is what cannot be read at this moment. */
+  /** The names of keys, read one after the other, so that a page asks one question at a time. A key that cannot be read at this moment has no name. */
   const namesOf = async (client: string, accountId: string, keyIds: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> => {
     const names = new Map<string, string>()
     for (const keyId of keyIds) {

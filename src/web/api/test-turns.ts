@@ -1,4 +1,4 @@
-/** The test button: it sends something elsewhere, so few times a minute and account. Rules: pages.md "Alerts". */
+/** The turns of the test button: it sends something elsewhere, so an account may press it only a few times a minute. Rules: pages.md "Alerts". */
 
 import type { Alerts } from '../../alerts/alerts.ts'
 import { boundedMap } from '../../core/bounded-map.ts'
@@ -19,7 +19,7 @@ export class TestTurns {
     this.#now = now
   }
 
-  /** 202 with the event's id, under which the deliveries show what came of it. */
+  /** Answers 202 with the event's id, under which the deliveries show the result. */
   async try(alerts: Alerts, accountId: string, { emails, webhooks }: Receivers): Promise<Response> {
     const { tat, isAllowed, retryAfterSeconds } = step(this.#tats.get(accountId), this.#now(), TURNS)
     this.#tats.set(accountId, tat)

@@ -1,4 +1,4 @@
-/** How an account comes to money: which ways there are, a code is redeemed, a page to pay on, and what was credited. Rules: pages.md "Codes", "Stripe". */
+/** Money for an account: the ways to pay, redeeming a code, a page to pay on, and the credits. Rules: pages.md "Codes", "Stripe". */
 
 import { Elysia, t } from 'elysia'
 import { boundedMap } from '../../core/bounded-map.ts'
@@ -18,7 +18,7 @@ import { refuseUnread } from './unread.ts'
 
 const CREDITS_LIMIT = 50
 const CENT_PICOS = 10_000_000_000n
-/** Pages to pay on that a person may ask for. */
+/** The rate at which a person may ask for pages to pay on. */
 const CHECKOUTS = { perMinute: 10, burst: 10 }
 const PEOPLE_REMEMBERED_MAX = 10_000
 
@@ -75,21 +75,21 @@ export const topUpRoutes = (site: Site) => {
 type Redeemed = Readonly<{
   credit_id: string
   amount_usd: string
-  /** The account had redeemed it before, and nothing was done now. */
+  /** Whether the account had redeemed the code before, so that nothing was done now. */
   already: boolean
 }>
 
 const GROWTH = { firstMs: 1_000, maxMs: 300_000 }
 
-/** `isNone`: what was typed is a code, or nothing could be said of it: it does not count as wrong. */
+/** `isNone`: takes the count back, since the text was a code, or the gateway could not find out. */
 type Guess = Readonly<{ refusedMs: number }> | Readonly<{ isNone: () => void }>
 
-/** Wrong codes slow down their person and address: both are refused for a time that grows. A person's wait locks out no other person. */
+/** Wrong codes slow down the person and the address that send them: both are refused for a time that grows. A person's wait locks out no other person. */
 class CodeGuesses {
   readonly #people = new GrowingDelay(GROWTH)
   readonly #addresses = new GrowingDelay(GROWTH)
 
-  /** Counts as wrong until it is told otherwise, so that many at once are counted, too. `now`: milliseconds. */
+  /** Counts a guess as wrong until `isNone` is called, so that many guesses at once are counted, too. `now`: milliseconds. */
   begin(personId: string, address: string, now: number): Guess {
     const refusedMs = Math.max(this.#people.waitMs(personId, now), this.#addresses.waitMs(address, now))
     if (refusedMs > 0) return { refusedMs }
@@ -102,7 +102,7 @@ class CodeGuesses {
   }
 }
 
-/** One memory of failures for all accounts: else each account would be a fresh start for a client that guesses. */
+/** Redeems codes, with one memory of failures for all accounts: otherwise each account would be a fresh start for a client that guesses. */
 function redeemer({ world: { ledger, clock } }: Site) {
   const guesses = new CodeGuesses()
   return async ({ actor, person, address }: Caller, accountId: string, typed: string): Promise<Redeemed | Response> => {
@@ -144,7 +144,7 @@ function cashier({ world: { clock }, people, payments, waysToPay }: Site) {
     const { tat, isAllowed, retryAfterSeconds } = step(asked.get(person.id)?.tat, clock.monotonicMs(), CHECKOUTS)
     asked.set(person.id, { tat })
     if (!isAllowed) return tooManyAttempts(retryAfterSeconds * 1_000)
-    // The page waits for what is credited after this moment.
+    // The page waits for a credit after this moment.
     const page = `${people().origins('cabinet').base}/cabinet/a/${encodeURIComponent(accountId)}/top-up?since=${clock.now()}`
     const order = {
       accountId,

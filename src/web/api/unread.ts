@@ -1,4 +1,4 @@
-/** What a page is told where the ledger's reader did not answer. Rules: ledger.md "Reads"; pages.md "Errors". */
+/** The refusal for a page where the ledger's reader did not answer. Rules: ledger.md "Reads"; pages.md "Errors". */
 
 import type { Unread } from '../../ledger/reading/reports.ts'
 import { refuse } from './answers.ts'

@@ -1,4 +1,4 @@
-/** Upstreams for operators: where they are, how they do, taking one out and putting it back, by the same operation as the command's. Rules: pages.md "Upstreams"; pool.md "Taking one out". */
+/** Upstreams for operators: host and state, and taking one out or putting it back by the command's operation. Rules: pages.md "Upstreams"; pool.md "Taking one out". */
 
 import { Elysia, t } from 'elysia'
 import type { OrderResult } from '../../operator/order-everywhere.ts'
@@ -51,7 +51,7 @@ const order = (
   return orderFromWithin(config().ledger, wish, { upstreams, ledger: world.ledger })
 }
 
-/** `host`: never more of the address, and nothing of the key. */
+/** An upstream for the page, which gets the host of its address only, and nothing of the key. */
 function documentOf(
   { config, world, upstreams }: Site,
   { name, priority, weight, running, waiting, out, lastFailure, models }: UpstreamReport,

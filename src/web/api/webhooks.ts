@@ -91,7 +91,7 @@ function problemOf({ alerts }: Site, url: string): Response | undefined {
 
 export type WebhookDocument = ReturnType<typeof documentOf>
 
-/** Never the secret. */
+/** A webhook for the page, without its secret. */
 const documentOf = ({ id, url, isEnabled, createdBy, createdAt }: Webhook) => ({
   id,
   url,

@@ -1,5 +1,5 @@
 /**
- * What an operator must look at, and what to do: alarms that the log has told since the start, and conditions that stand at this moment. All its words are here.
+ * Alarms for operators, with what to do: alarms that the log has written since the start, and conditions of this moment. This file has all their words.
  * Rules: pages.md "Alarms of the console".
  */
 
@@ -10,7 +10,7 @@ type Words = Readonly<{ title: string; todo: string; isUrgent?: boolean }>
 
 const BUG = 'The log line of this time names the place in the code. Report it with that line; the other requests are not touched.'
 
-/** By the kind of the log's alarm. */
+/** The words for each kind of alarm in the log. */
 export const LOG_ALARMS: Readonly<Record<string, Words>> = {
   upstream: {
     title: 'An upstream refused our account or our key',
@@ -106,7 +106,7 @@ export const LOG_ALARMS: Readonly<Record<string, Words>> = {
 
 const UNKNOWN: Words = { title: 'The log told an alarm', todo: 'Read the log line of this time.' }
 
-/** Conditions of this moment. `NAME` is the upstream's. */
+/** The words for conditions of this moment. `NAME` stands for the upstream's name. */
 const STANDING = {
   damaged: {
     title: 'The ledger is damaged',
@@ -162,13 +162,13 @@ const COMMIT_MS_MAX = 500
 
 type Now = Omit<NowDocument, 'alarms'>
 
-/** Those that stand first, urgent before others; then the log's, the last first. */
+/** Conditions of this moment come first, urgent ones before others; then the alarms of the log, the newest first. */
 export const alarmsNow = (now: Now, told: readonly Alarm[]): readonly ShownAlarm[] => [
   ...[...ledgerAlarms(now), ...upstreamAlarms(now), ...machineAlarms(now)].sort((a, b) => Number(b.is_urgent) - Number(a.is_urgent)),
   ...told.map((alarm) => toldAlarm(alarm, Date.parse(now.at))),
 ]
 
-/** What was told longer ago than this is still shown, and no more urgent: it would hide what comes after it. */
+/** An alarm of the log that is older than this is still shown, but as urgent no more: it would hide later ones. */
 const URGENT_MS = 3_600_000
 
 function toldAlarm({ what, count, firstAt, lastAt, detail }: Alarm, nowAt: number): ShownAlarm {

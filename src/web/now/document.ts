@@ -1,6 +1,6 @@
-/** What operators see of this moment, as the feed sends it and the page reads it. Rules: pages.md "Now". */
+/** The gateway at this moment, as the feed sends it and the page "Now" reads it. Rules: pages.md "Now". */
 
-/** Money is exact decimal text; counts are of the last minute where the name does not say otherwise; null: not known (yet). */
+/** Money is exact decimal text. Counts are of the last minute unless the name says otherwise. null: not known, or not known yet. */
 export type NowDocument = Readonly<{
   at: string
   version: string
@@ -28,12 +28,12 @@ export type NowDocument = Readonly<{
     wal_bytes: number | null
     holds: number
     held_usd: string
-    /** What of the acknowledged a server of it may lose; '': it is a file, or that is not known yet. */
+    /** Which acknowledged writes the ledger's server may lose, in words; '': the ledger is a file, or this is not known yet. */
     promise: string
-    /** In what the nodes that share it differ, and who has what. */
+    /** The settings in which the nodes that share the ledger differ, each with the nodes of each value. */
     differences: readonly string[]
   }>
-  /** Of the UTC day. `cache_lost_usd`: since this process runs. */
+  /** Figures of the UTC day. `cache_lost_usd`: since the start of this process. */
   today: Readonly<{
     requests: number | null
     charged_usd: string | null
@@ -53,7 +53,7 @@ export type NowDocument = Readonly<{
 
 type NamedCount = Readonly<{ name: string; count: number }>
 
-/** `breaker`: the worst of its models. */
+/** `breaker`: the worst state among the upstream's models. */
 export type UpstreamNow = Readonly<{
   name: string
   is_out: boolean
@@ -62,13 +62,13 @@ export type UpstreamNow = Readonly<{
   breaker: 'closed' | 'half-open' | 'open'
   /** Models whose breaker is not closed. */
   broken: readonly string[]
-  /** Of its slowest model of late; null where it is unknown. */
+  /** The time to the first event with its slowest model of late; null where it is unknown. */
   first_event_ms: number | null
   /** Models that get less than the upstream's weight, because they have become slow there. */
   slow: readonly string[]
 }>
 
-/** `first_at`: null for what stands now, which has no history. `detail`: figures, or what the log said last. */
+/** `first_at`: null for a condition of this moment, which has no history. `detail`: figures, or the last line of the log. */
 export type ShownAlarm = Readonly<{
   id: string
   title: string

@@ -1,6 +1,6 @@
 /**
  * One snapshot a second for all viewers, as server-sent events; without a viewer there is no timer. A slow reader misses events, and is closed when it has read none
- * for a while; one whose session has ended is closed within a second, and all are when the gateway drains. Rules: pages.md "Now".
+ * for a while; a reader whose session has ended is closed within a second, and all readers are when the gateway drains. Rules: pages.md "Now".
  * Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 
@@ -8,26 +8,26 @@ import type { NowDocument } from './document.ts'
 
 export type FeedParts = Readonly<{
   snapshot: () => NowDocument
-  /** Asks for what the snapshots show and memory does not have. Never rejects. */
+  /** Reads the figures of snapshots that are not in memory. Never rejects. */
   measure: () => Promise<void>
   isDraining: () => boolean
 }>
 
 type Listener = {
   readonly controller: ReadableStreamDefaultController<Uint8Array>
-  /** False: the viewer may not look any more, or that cannot be found out. */
+  /** False: the viewer may not look any more, or the gateway cannot find out. */
   readonly mayLook: () => Promise<boolean>
   missed: number
 }
 
 const EVERY_MS = 1_000
 const MEASURED_EVERY_TURNS = 3
-/** What the first event waits for figures that are not in memory. */
+/** How long the first event waits for figures that are not in memory. */
 const FIRST_WAIT_MS = 200
 const LISTENERS_MAX = 128
-/** Events that a listener may miss one after the other. */
+/** How many events a listener may miss in a row before it is closed. */
 const MISSED_MAX = 30
-/** Whole events that wait for a reader. */
+/** The most whole events that wait for a reader. */
 const BEHIND_MAX = 2
 
 export class NowFeed {
@@ -46,7 +46,7 @@ export class NowFeed {
     return this.#listeners.size
   }
 
-  /** Undefined: too many look. The first event comes at once. */
+  /** Opens a feed, whose first event comes at once. Undefined: there are too many viewers, or the gateway drains. */
   open(mayLook: () => Promise<boolean>): ReadableStream<Uint8Array> | undefined {
     if (this.#listeners.size >= LISTENERS_MAX || this.#parts.isDraining()) return undefined
     let listener: Listener | undefined

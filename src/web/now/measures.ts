@@ -1,6 +1,6 @@
 /**
- * What is not in memory: the day's money by the ledger's roll-ups, the write-ahead log, the disk. Asked every few seconds while there is a viewer, one at a time,
- * and never waited for: a figure that could not be read is null. Rules: pages.md "Now".
+ * The figures that are not in memory: the day's money by the ledger's roll-ups, the write-ahead log, the disk. They are read every few seconds while there is a
+ * viewer, one read at a time, and later snapshots do not wait for them. A figure that could not be read is null. Rules: pages.md "Now".
  */
 
 import { stat, statfs } from 'node:fs/promises'
@@ -12,7 +12,7 @@ import type { Site } from '../site.ts'
 export type Measures = Readonly<{
   walBytes: number | null
   disk: Readonly<{ freeBytes: number; totalBytes: number }> | null
-  /** Of the UTC day, over all accounts. */
+  /** The sums of the UTC day over all accounts. */
   today: Readonly<{ requests: number; costPicos: Picos; waivedPicos: Picos; estimatedPicos: Picos }> | null
 }>
 
@@ -20,7 +20,7 @@ export const NOT_MEASURED: Measures = { walBytes: null, disk: null, today: null 
 
 const DAY_MS = 86_400_000
 
-/** Never rejects. */
+/** Reads all figures. Never rejects. */
 export async function measure({ world, config }: Pick<Site, 'world' | 'config'>): Promise<Measures> {
   const path = config().ledger.path
   const [walBytes, disk, today] = await Promise.all([bytesOf(`${path}-wal`), diskOf(dirname(path)), todayOf(world)])

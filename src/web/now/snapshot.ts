@@ -1,4 +1,4 @@
-/** The gateway at this moment, as one document for all who look. Everything in it is in memory; what a file or the ledger must be asked for is measured apart. Rules: pages.md "Now". */
+/** The gateway at this moment, as one document for all viewers. It is made from memory; figures of files and of the ledger are measured apart. Rules: pages.md "Now". */
 
 import { version } from '../../../package.json' with { type: 'json' }
 import { sumPicos, toExactUsdText } from '../../core/money.ts'
