@@ -1,5 +1,5 @@
 /**
- * Gathers the facts that an account's alert rules need, by questions to the ledger's reader: no more than the rules need, and a bounded number of keys.
+ * Gathers the facts that an account's alert rules need, by questions to the ledger's reader: no more facts than the rules need, and those of a bounded number of keys.
  * Rules: pages.md "Alerts".
  */
 
@@ -50,7 +50,7 @@ const factsOf = ({ id, name, isActive, expiresAt, limitPicos, spentPicos }: List
   spentTodayPicos,
 })
 
-/** Undefined: it cannot be read now. */
+/** What was spent on a day; undefined: the ledger cannot be read now. */
 async function spentOn(reports: Reports, { day, ...of }: { accountId: string; keyId?: string; day: number }): Promise<Picos | undefined> {
   const rows = await wholeSpend(reports, CLIENT, { kind: 'spend', by: 'day', fromDay: day, toDay: day, ...of })
   return typeof rows === 'object' ? sumSpend(rows).costPicos : undefined

@@ -1,4 +1,4 @@
-/** Alerts and webhooks as the file has them, and as the code reads them. Rules: pages.md "Alerts". */
+/** Alerts and webhooks as the store has them, and as the code reads them. Rules: pages.md "Alerts". */
 
 import type { AlertRule } from '../core/alerts.ts'
 import { parseUsd, toExactUsdText, ZERO } from '../core/money.ts'
@@ -9,7 +9,7 @@ export type Alert = Readonly<{
   rule: AlertRule
   /** Addresses of members of the account, in lower case. */
   emails: readonly string[]
-  /** Ids. */
+  /** Ids of webhooks. */
   webhooks: readonly string[]
   isEnabled: boolean
   createdBy: string

@@ -1,5 +1,5 @@
 /**
- * Alerts and webhooks of accounts, as their people set them, and which of them fired. A fired alert and its deliveries are written together, so that a process that
+ * Alerts and webhooks of accounts, as their people set them, and the alerts that fired. A fired alert and its deliveries are written together, so that a process that
  * dies in between has written both or neither. The caller has checked that the account is the person's. Rules: pages.md "Alerts".
  */
 
@@ -8,17 +8,17 @@ import type { Marks } from '../core/alerts.ts'
 import type { Given, PeopleSql } from '../people/people-sql.ts'
 import { type Alert, type AlertRow, alertOf, ruleColumns, type Webhook, type WebhookRow, webhookOf } from './alert-rows.ts'
 
-/** An account's bounds. `waiting`: deliveries, `hourly`: those begun in an hour; `kept`: events, with their deliveries. */
+/** An account's bounds. `waiting`: deliveries that wait; `hourly`: deliveries that begin in an hour; `kept`: events, with their deliveries. */
 export const ALERT_BOUNDS = { alerts: 20, webhooks: 5, emails: 10, waiting: 100, hourly: 200, kept: 500 } as const
 
 const HOUR_MS = 3_600_000
 
 /** An event for the receivers of the alert. */
 type Firing = Readonly<{ eventId: string; event: AlertEvent }>
-/** The judgement of an alert: its marks `before`, and its `marks` after. */
+/** The judgement of an alert: its marks `before` it, and its `marks` after it. */
 export type Judged = Readonly<{ before: Marks; marks: Marks; firings: readonly Firing[] }>
 export type Receivers = Readonly<{ emails: readonly string[]; webhooks: readonly string[] }>
-/** Deliveries that wait now, and those for which there was no room. */
+/** `told`: deliveries that wait now. `dropped`: deliveries for which there was no room. */
 export type Fired = Readonly<{ told: number; dropped: number }>
 
 const NOTHING: Fired = { told: 0, dropped: 0 }
@@ -43,7 +43,7 @@ export class AlertStore {
     return row === undefined ? undefined : alertOf(row)
   }
 
-  /** False: the account has as many as it may. */
+  /** False: the account has as many alerts as it may. */
   addAlert({ rule, ...alert }: Omit<Alert, 'version' | 'createdAt'>): Promise<boolean> {
     return this.#insert('alerts', alert.accountId, ALERT_BOUNDS.alerts, {
       id: alert.id,
@@ -56,7 +56,7 @@ export class AlertStore {
     })
   }
 
-  /** With another rule, or switched on again, it is armed as a new one. False: there is none. */
+  /** An alert with another rule, or one that is switched on again, is armed like a new one. False: the account has no such alert. */
   changeAlert(accountId: string, id: string, to: Pick<Alert, 'rule' | 'emails' | 'webhooks' | 'isEnabled'>): Promise<boolean> {
     return this.#of(accountId, async (store, sql) => {
       const before = await store.alert(accountId, id)
@@ -74,7 +74,7 @@ export class AlertStore {
     })
   }
 
-  /** Events that it fired before are still delivered. */
+  /** Events that the alert fired before are still delivered. */
   removeAlert(accountId: string, id: string): Promise<boolean> {
     return this.#of(accountId, async (_store, sql) => {
       return (await sql.run('DELETE FROM alerts WHERE account_id = $account AND id = $id', { account: accountId, id })) > 0
@@ -117,7 +117,7 @@ export class AlertStore {
     return rows.map(({ id }) => id)
   }
 
-  /** Whether this node is to look by itself now; then for so long no other is. */
+  /** Whether this node is to look by itself now; if so, no other node does for `forMs`. */
   async takeTurn(forMs: number): Promise<boolean> {
     return this.#sql.dialect === 'sqlite' || (await this.#sql.run(TAKE_TURN, { forMs })) > 0
   }
@@ -127,7 +127,7 @@ export class AlertStore {
     return new Map(rows.map(({ subject, mark }) => [subject, mark]))
   }
 
-  /** One commit. Writes nothing where the alert was changed, removed or judged by another node since it was read: it is judged again. */
+  /** Writes what an alert fired, in one commit. Writes nothing where the alert was changed, removed or judged by another node since it was read: it is judged again. */
   fire(alert: Alert, { before, marks, firings }: Judged): Promise<Fired> {
     return this.#of(alert.accountId, async (store, sql) => {
       const is = await store.alert(alert.accountId, alert.id)
@@ -144,7 +144,7 @@ export class AlertStore {
     })
   }
 
-  /** An event without an alert: a person tries a receiver. */
+  /** Writes an event without an alert: a person tries a receiver. */
   tell(accountId: string, firing: Firing, to: Receivers): Promise<Fired> {
     return this.#of(accountId, async (store) => {
       const fired = await store.#tell(accountId, null, firing, to)
@@ -153,7 +153,7 @@ export class AlertStore {
     })
   }
 
-  /** A transaction that runs alone among those that change or fire alerts of the account. */
+  /** Runs `work` in a transaction that excludes all others that change or fire alerts of the account. */
   #of<Result>(accountId: string, work: (store: AlertStore, sql: PeopleSql) => Promise<Result>): Promise<Result> {
     return this.#sql.transaction([`account ${accountId}`], (sql) => work(new AlertStore(sql, this.#now), sql))
   }
@@ -174,13 +174,13 @@ export class AlertStore {
     return { told: told.length, dropped: targets.length - told.length }
   }
 
-  /** A change of an alert arms it again, without a limit. So the number of deliveries is bounded here. */
+  /** How many deliveries may be added now. A change of an alert arms it again, as often as its person likes, so the number of deliveries is bounded here. */
   async #room(accountId: string): Promise<number> {
     const counts = await this.#sql.get<{ waiting: number; hourly: number }>(COUNTS, { account: accountId, since: this.#now() - HOUR_MS })
     return Math.max(0, Math.min(ALERT_BOUNDS.waiting - (counts?.waiting ?? 0), ALERT_BOUNDS.hourly - (counts?.hourly ?? 0)))
   }
 
-  /** However much it fires, an account takes so much of the store. */
+  /** Bounds the account's part of the store, however much fires. */
   async #forgetOldest(accountId: string): Promise<void> {
     await this.#sql.run(FORGET_OLDEST, { account: accountId, kept: ALERT_BOUNDS.kept })
   }
@@ -213,6 +213,6 @@ const COUNTS = `SELECT (SELECT count(*) FROM deliveries WHERE account_id = $acco
 const FORGET_OLDEST = `DELETE FROM alert_events WHERE account_id = $account AND id < (
     SELECT min(id) FROM (SELECT id FROM alert_events WHERE account_id = $account ORDER BY id DESC LIMIT $kept) newest
   )`
-/** The database's clock, since those of the nodes may differ. */
+/** Takes the turn by the database's clock, since those of the nodes may differ. */
 const TAKE_TURN = `INSERT INTO turns (name, until) VALUES ('watch', CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) + $forMs)
   ON CONFLICT (name) DO UPDATE SET until = excluded.until WHERE turns.until <= CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)`

@@ -1,4 +1,4 @@
-/** The alerts of a running gateway: the watch, the delivery worker and the store that both share. Loaded with the first alert. Rules: pages.md "Alerts". */
+/** The alerts of a running gateway: the watch, the delivery worker and the store that both share. This file is loaded with the first alert. Rules: pages.md "Alerts". */
 
 import { testEventOf } from '../core/alert-event.ts'
 import { DAY_MS } from '../core/utc.ts'
@@ -15,7 +15,7 @@ export type AlertsOptions = Readonly<{ sql: PeopleStore; metrics: DeliveryWorker
 export type Alerts = Readonly<{
   store: AlertStore
   deliveries: DeliveryStore
-  /** Called after an alert was made or changed: looks at it now. */
+  /** Called after an alert was made or changed; looks at all alerts now. */
   look(): void
   /** Called when a delivery may be due. */
   deliver(): void
@@ -31,7 +31,7 @@ const FORGOTTEN_AT_ONCE = 200
 
 const newEventId = (): string => `evt_${Bun.randomUUIDv7().replaceAll('-', '')}`
 
-/** Looks at once, and tells what a process before this one had left. */
+/** Looks at once, and delivers what an earlier process left. */
 export function startAlerts({ sql, factsOf, everyMs, ...parts }: AlertsOptions): Alerts {
   const { now, log, metrics } = parts
   const store = new AlertStore(sql, now)

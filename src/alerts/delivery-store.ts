@@ -1,6 +1,6 @@
 /**
- * Deliveries of events to e-mail addresses and webhooks: done ones, and when each other is tried next. The node that makes one has claimed it for a
- * minute at a time, so that of several nodes one makes it, and another where that one died. Rules: pages.md "Alerts", "Webhooks".
+ * Deliveries of events to e-mail addresses and webhooks: those that are done, and for each other one the time of its next try. A node claims a delivery for a minute at
+ * a time before it makes it, so that only one of several nodes makes it, and another node does if that one has died. Rules: pages.md "Alerts", "Webhooks".
  */
 
 import type { PeopleSql, PeopleStore } from '../people/people-sql.ts'
@@ -28,22 +28,22 @@ export type ListedDelivery = Omit<DueDelivery, 'body'> &
     lastProblem: string | null
     /** Unix milliseconds. */
     createdAt: number
-    /** Null: it is not tried again. */
+    /** Null: the delivery is not tried again. */
     nextAt: number | null
     doneAt: number | null
   }>
 
-/** The part of a delivery that decides which others may run beside it. */
+/** The part of a delivery that decides which other deliveries may run beside it. */
 export type Receiver = Pick<DueDelivery, 'accountId' | 'target'>
 export type Attempted = Readonly<{ status: number | null; problem: string | null }>
 
-/** Longer than one try takes; a claim is renewed while it is needed. */
+/** How long a claim lasts: longer than one try takes. A claim is renewed while it is needed. */
 export const CLAIM_MS = 60_000
 
 export class DeliveryStore {
   readonly #sql: PeopleStore
   readonly #now: () => number
-  /** The name under which this node claims. */
+  /** The name under which this node claims deliveries. */
   readonly #owner = crypto.randomUUID()
 
   constructor(sql: PeopleStore, now: () => number) {
@@ -52,8 +52,8 @@ export class DeliveryStore {
   }
 
   /**
-   * Oldest first, few of each account, whatever the others have waiting; what it costs depends on the number of accounts that wait. `mayStart` is asked of each,
-   * with those that are under way, on any node.
+   * Claims due deliveries, oldest first and few of each account, however many the others have waiting; the cost depends on the number of accounts with deliveries that
+   * wait. `mayStart` is asked about each delivery, and gets those that are under way on any node.
    */
   async claim(limit: number, mayStart: (due: Receiver, running: readonly Receiver[]) => boolean): Promise<readonly DueDelivery[]> {
     if ((await this.#due(this.#sql, limit)).length === 0) return []
@@ -70,17 +70,17 @@ export class DeliveryStore {
     })
   }
 
-  /** While they are under way. */
+  /** Renews this node's claims, while their deliveries are under way. */
   async renew(): Promise<void> {
     await this.#sql.run(RENEW, { owner: this.#owner, until: this.#now() + CLAIM_MS })
   }
 
-  /** This process has the store alone, so every earlier claim is of a dead process. */
+  /** Ends all claims. To be called when this process has the store alone, so that every earlier claim is of a dead process. */
   async releaseAll(): Promise<void> {
     await this.#sql.run('UPDATE deliveries SET claimed_until = 0 WHERE claimed_until > 0')
   }
 
-  /** When the next one is due that is not under way here; undefined: none waits. */
+  /** When the next delivery is due that is not under way here; undefined: none waits. */
   async nextAt(): Promise<number | undefined> {
     const row = await this.#sql.get<{ at: number | null }>(NEXT, { now: this.#now(), owner: this.#owner })
     return row?.at ?? undefined
@@ -95,7 +95,7 @@ export class DeliveryStore {
     await this.#end(number, 'failed', status, problem)
   }
 
-  /** Other deliveries to the same receiver wait at least as long. */
+  /** Notes a failed try. Other deliveries to the same receiver wait at least as long. */
   failed({ number, accountId, channel, target }: DueDelivery, { status, problem }: Attempted, nextAt: number): Promise<void> {
     return this.#sql.transaction(['deliveries'], async (sql) => {
       await sql.run(FAILED, { number, owner: this.#owner, status, problem, nextAt })
@@ -103,7 +103,7 @@ export class DeliveryStore {
     })
   }
 
-  /** Newest first; `before`: the number of the last one of the page before. */
+  /** Newest first; `before`: the number of the last delivery of the page before. */
   async list(accountId: string, before: number | null, limit: number): Promise<readonly ListedDelivery[]> {
     const given = { account: accountId, before: before ?? Number.MAX_SAFE_INTEGER, limit }
     const rows = await this.#sql.all<Omit<ListedDelivery, 'type'> & { body: string }>(LIST, given)
@@ -114,7 +114,7 @@ export class DeliveryStore {
     return (await this.#sql.get<{ n: number }>("SELECT count(*) AS n FROM deliveries WHERE state = 'waiting'"))?.n ?? 0
   }
 
-  /** Some of what is older than that; whether there may be more. */
+  /** Deletes up to `limit` events that are older than `time`. True: there may be more. */
   async forgetBefore(time: number, limit: number): Promise<boolean> {
     const old = 'DELETE FROM alert_events WHERE id IN (SELECT id FROM alert_events WHERE created_at < $time LIMIT $limit)'
     return (await this.#sql.run(old, { time, limit })) >= limit
@@ -137,7 +137,7 @@ const IS_FREE = `NOT EXISTS (
 const FEW = `FROM deliveries d WHERE d.account_id = owner.id AND d.state = 'waiting' AND d.next_at <= $now AND ${IS_FREE}
     ORDER BY d.next_at LIMIT ${EACH}`
 
-/** From account to account by the index, and a few rows of each: an account with many that wait costs no more than one with few. */
+/** Goes from account to account by the index, and reads a few rows of each: an account with many waiting deliveries costs no more than one with few. */
 const dueBy = (join: string): string => `WITH RECURSIVE owner (id) AS (
     SELECT min(account_id) FROM deliveries WHERE state = 'waiting'
     UNION ALL
@@ -147,7 +147,7 @@ const dueBy = (join: string): string => `WITH RECURSIVE owner (id) AS (
   FROM owner ${join} JOIN alert_events e ON e.id = w.event_id
   ORDER BY w.next_at, w.number LIMIT $limit`
 
-/** SQLite has no LATERAL, and Postgres would look through all for each account without it. */
+/** SQLite has no LATERAL, and without it Postgres would look through all deliveries for each account. */
 const DUE = {
   sqlite: dueBy(`JOIN deliveries w ON w.number IN (SELECT d.number ${FEW})`),
   postgres: dueBy(`CROSS JOIN LATERAL (SELECT d.* ${FEW}) w`),
@@ -166,7 +166,7 @@ const FAILED = `UPDATE deliveries SET attempts = attempts + 1, last_status = $st
   WHERE number = $number AND claimed_by = $owner AND state = 'waiting'`
 const POSTPONE = `UPDATE deliveries SET next_at = $nextAt
   WHERE account_id = $account AND state = 'waiting' AND channel = $channel AND target = $target AND next_at < $nextAt`
-/** Ignored where another node has taken the claim over. */
+/** Changes nothing where another node has taken the claim over. */
 const END = `UPDATE deliveries SET attempts = attempts + 1, state = $state, last_status = $status, last_problem = $problem, done_at = $now, claimed_until = 0
   WHERE number = $number AND claimed_by = $owner AND state = 'waiting'`
 

@@ -1,6 +1,7 @@
 /**
- * Delivers alerts to their receivers. A delivery is claimed in the store before it is made and marked as done afterwards: where a process dies in between, it or
- * another one delivers again, under the same id. Few at once, fewer of one account, one to each receiver. Rules: pages.md "Alerts", "Webhooks".
+ * Delivers alerts to their receivers. A delivery is claimed in the store before it is made and marked as done afterwards: where a process dies in between, the delivery
+ * is made again, by the next process or another one, under the same id. Few run at once, fewer of one account, one to each receiver. Rules: pages.md "Alerts",
+ * "Webhooks".
  */
 
 import { type AlertEvent, type AlertMail, mailOf } from '../core/alert-event.ts'
@@ -14,7 +15,7 @@ export type DeliveryWorkerParts = Readonly<{
   alerts: AlertStore
   deliveries: DeliveryStore
   sendWebhook: (message: WebhookMessage) => Promise<Attempted>
-  /** Resolves with null or with why it was not taken, in a word. Undefined: no mail is set up. */
+  /** Resolves with null when the mail was taken, otherwise with the reason in a word. Undefined: no mail is set up. */
   sendMail: ((to: string, mail: AlertMail) => Promise<string | null>) | undefined
   /** Addresses of the account's members, in lower case. */
   membersOf: (accountId: string) => Promise<readonly string[]>
@@ -27,7 +28,7 @@ export type DeliveryWorkerParts = Readonly<{
 
 const AT_ONCE_MAX = { all: 64, each: 2 } as const
 const SLEEP_MS_MAX = 60_000
-/** The only status that means for ever (https://www.rfc-editor.org/rfc/rfc9110#section-15.5.11). */
+/** The only status that says that a receiver is gone for ever (https://www.rfc-editor.org/rfc/rfc9110#section-15.5.11). */
 const GONE = 410
 
 export class DeliveryWorker {
@@ -43,13 +44,13 @@ export class DeliveryWorker {
     this.#parts = parts
   }
 
-  /** Something may be due. */
+  /** Called when a delivery may be due. */
   wake(): void {
     if (this.#isLooking) this.#isAskedAgain = true
     else this.#look().catch((bug: unknown) => this.#failed(bug))
   }
 
-  /** Begins nothing any more; what is under way is as if the process had died. */
+  /** Begins no more deliveries. Those under way end as if the process had died. */
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
@@ -83,7 +84,7 @@ export class DeliveryWorker {
   }
 
   async #sleep(): Promise<void> {
-    // Where all slots are taken, the next one that becomes free wakes the worker.
+    // Where all slots are taken, the next slot that becomes free wakes the worker.
     if (this.#isClosed || this.#underWay.size >= AT_ONCE_MAX.all) return
     const at = await this.#parts.deliveries.nextAt()
     if (at !== undefined) this.#wakeIn(Math.min(Math.max(at - this.#parts.now(), MIN_SLEEP_MS), SLEEP_MS_MAX))
@@ -101,7 +102,7 @@ export class DeliveryWorker {
       clearInterval(this.#renewal)
       this.#renewal = undefined
     } else if (this.#renewal === undefined && !this.#isClosed) {
-      // One that fails is made up for by the next; a claim that is lost is at worst told twice.
+      // A renewal that fails is made up for by the next one; a delivery whose claim is lost is at worst made twice.
       this.#renewal = setInterval(() => this.#parts.deliveries.renew().catch(() => undefined), CLAIM_MS / 3)
       this.#renewal.unref()
     }
@@ -124,7 +125,7 @@ export class DeliveryWorker {
     }
   }
 
-  /** A string: it will never be, and why. */
+  /** A string: the delivery will never succeed, for this reason. */
   async #attempt({ channel, eventId, accountId, target, body }: DueDelivery): Promise<Attempted | string> {
     const { alerts, membersOf, sendMail, sendWebhook, alertsPageOf } = this.#parts
     if (channel === 'webhook') {
@@ -160,23 +161,23 @@ export class DeliveryWorker {
 }
 
 const PAUSES_MS = [5_000, 60_000, 300_000, 1_800_000, 7_200_000, 21_600_000, 43_200_000]
-/** Up to a fifth longer, so that what failed together does not come back together. */
+/** A pause is up to a fifth longer, so that deliveries that failed together do not come back together. */
 const SPREAD = 0.2
 
 /**
- * How long a delivery that failed waits for its next attempt; undefined after the last one. `attempts`: those that failed, this one too. `random`: from 0 to 1.
+ * How long a delivery that failed waits for its next try; undefined after the last one. `attempts`: failed tries, including this one. `random`: from 0 to 1.
  */
 export function pauseMs(attempts: number, random: number): number | undefined {
   const pause = PAUSES_MS[attempts - 1]
   return pause === undefined ? undefined : Math.round(pause * (1 + SPREAD * random))
 }
 
-/** How often a due delivery that may not start, such as the third of an account, is looked at again at most; the end of another one does so earlier. */
+/** The shortest time between two looks at a due delivery that may not start, such as the third of an account; the end of another delivery leads to an earlier look. */
 const MIN_SLEEP_MS = 250
-/** The wait after the store could not be asked. */
+/** How long the worker sleeps when the store could not be asked. */
 const FAILED_SLEEP_MS = 10_000
 
-/** `running`: on all nodes. */
+/** `running`: the deliveries that are under way on all nodes. */
 const mayStart = ({ accountId, target }: Receiver, running: readonly Receiver[]): boolean =>
   running.every((one) => one.target !== target) && running.filter((one) => one.accountId === accountId).length < AT_ONCE_MAX.each
 

@@ -5,16 +5,16 @@
 
 import ipaddr from 'ipaddr.js'
 
-/** Public by their number, but answered by the cloud's own host: Azure's platform address. */
+/** Addresses that are public by their number, but answered by the cloud's own host: Azure's platform address. */
 const OF_CLOUDS = new Set(['168.63.129.16'])
-/** The range that is routed on the Internet so far (https://www.iana.org/assignments/ipv6-unicast-address-assignments). */
+/** The only range that is routed on the Internet so far (https://www.iana.org/assignments/ipv6-unicast-address-assignments). */
 const GLOBAL_V6 = ipaddr.IPv6.parseCIDR('2000::/3')
-/** For examples (https://www.rfc-editor.org/rfc/rfc9637), younger than the library's list. */
+/** The range for examples (https://www.rfc-editor.org/rfc/rfc9637), which is younger than the library's list. */
 const EXAMPLES_V6 = ipaddr.IPv6.parseCIDR('3fff::/20')
 /** NAT64's own prefix (https://www.rfc-editor.org/rfc/rfc6052#section-2.1): the last four bytes are the IPv4 address that is really reached. */
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96')
 
-/** `own`: addresses of this machine's interfaces, which lead to ourselves however public they are. */
+/** `own`: addresses of this machine's interfaces, which lead to this machine however public they are. */
 export function isPublicAddress(text: string, own: ReadonlySet<string> = new Set()): boolean {
   if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) return false
   const address = ipaddr.process(text)

@@ -27,13 +27,13 @@ export type Delivered = Readonly<{ status: number | null; problem: string | null
 
 export type SendOptions = Readonly<{
   allowPrivate: boolean
-  /** All addresses of a name; rejects where there are none. Default: this machine's resolver. */
+  /** Gives all addresses of a name; rejects where there are none. Default: this machine's resolver. */
   resolve?: (name: string) => Promise<readonly string[]>
   /** The network interfaces of this machine; default: `os.networkInterfaces`. Their addresses are refused even when they are public. */
   interfaces?: typeof networkInterfaces
   /** Whether a delivery may connect to the address. Default: a public address that is not this machine's own; with `allowPrivate`, any address. */
   mayConnectTo?: (address: string) => boolean
-  /** From the look-up to the end of the answer. Default 10 s. */
+  /** The time from the look-up to the end of the answer. Default 10 s. */
   timeoutMs?: number
   now?: () => number
   /** PEM of the authorities to trust instead of the machine's. */

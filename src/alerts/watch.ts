@@ -1,6 +1,6 @@
 /**
- * Looks at the accounts that have alerts, one after the other, and writes down what fired. It waits for each answer before it asks the next, so a pass over many
- * accounts takes longer, not more. Rules: pages.md "Alerts".
+ * Looks at the accounts that have alerts, one after the other, and writes down what fired. The watch waits for each answer before it asks the next question, so a pass
+ * over many accounts takes longer, but puts no more load on the ledger. Rules: pages.md "Alerts".
  */
 
 import { eventOf } from '../core/alert-event.ts'
@@ -10,16 +10,16 @@ import type { Metrics } from '../observe/metrics.ts'
 import type { Alert } from './alert-rows.ts'
 import type { AlertStore } from './alert-store.ts'
 
-/** Reads what the rules need of an account; undefined: it cannot be read now, or there is no such account. */
+/** Reads the facts of an account that the rules need; undefined: they cannot be read now, or there is no such account. */
 export type AlertFacts = (accountId: string, rules: readonly AlertRule[]) => Promise<AccountFacts | undefined>
 
 export type WatchParts = Readonly<{
   alerts: AlertStore
   factsOf: AlertFacts
   newEventId: () => string
-  /** Something is to be delivered. */
+  /** Called when there is something to deliver. */
   onFired: () => void
-  /** A pass over all accounts has ended. */
+  /** Called when a pass over all accounts has ended. */
   onPass?: () => Promise<unknown>
   log: Pick<Log, 'alarm'>
   metrics: Pick<Metrics, 'alertDropped'>
@@ -40,13 +40,13 @@ export class Watch {
     this.#parts = parts
   }
 
-  /** A pass now, and one each while from then on, as long as there are alerts. */
+  /** Begins a pass now, and one every while from then on, as long as there are alerts. */
   wake(): void {
     if (this.#isRunning) this.#isAskedAgain = true
     else this.#start(() => this.#pass())
   }
 
-  /** Starts again after it has stopped because no account had an alert. */
+  /** Starts again after the watch has stopped because no account had an alert. */
   resume(): void {
     if (this.#timer === undefined) this.wake()
   }
@@ -85,7 +85,7 @@ export class Watch {
       this.wake()
       return
     }
-    // Of several nodes only one looks by itself. A node that is asked to look always does.
+    // Only one of several nodes looks by itself. A node that is asked to look always does.
     const inTurn = async (): Promise<void> => ((await alerts.takeTurn(everyMs)) ? this.#pass() : undefined)
     this.#timer = setTimeout(() => this.#start(inTurn), everyMs)
     this.#timer.unref()

@@ -7,7 +7,7 @@ export const newWebhookSecret = (): string => `${PREFIX}${crypto.getRandomValues
 
 export type SignedParts = Readonly<{ secret: string; id: string; timestampSeconds: number; body: string }>
 
-/** `v1,BASE64` */
+/** In the form `v1,BASE64`. */
 export function signatureOf({ secret, id, timestampSeconds, body }: SignedParts): string {
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64')
   return `v1,${new Bun.CryptoHasher('sha256', key).update(`${id}.${timestampSeconds}.${body}`).digest('base64')}`

@@ -1,5 +1,5 @@
 /**
- * The address of a webhook as its owner typed it: which addresses are taken at all. Where the name leads is checked at each delivery. Rules: pages.md
+ * Reads the address of a webhook as its owner typed it, and decides whether it may be one at all. Where the name leads is checked at each delivery. Rules: pages.md
  * "Webhooks".
  */
 
@@ -19,7 +19,7 @@ export type WebhookTarget = Readonly<{
 
 const LENGTH_MAX = 2_000
 
-/** Or what is wrong with it, in words for its owner. Other spellings of an address – decimal, octal, hex – are read as browsers read them. */
+/** Gives the target, or what is wrong with the address, in words for its owner. Other spellings of an IP address (decimal, octal, hex) are read as browsers read them. */
 export function readWebhookUrl(text: string, allowPrivate: boolean): WebhookTarget | string {
   const url = text.length > LENGTH_MAX ? null : URL.parse(text)
   if (url === null) return `Expected an address of at most ${LENGTH_MAX} characters, such as https://example.com/hook`

@@ -1,6 +1,6 @@
 /**
- * The file of kept answers: encrypted rows, bounded for each account and in all. The oldest rows go first and their pages are used again, so the file never
- * outgrows its bound. One connection, on a thread of its own. Rules: requests.md "Kept answers"; ledger.md "Files".
+ * The file of kept answers: encrypted rows, bounded for each account and in all. The oldest rows go first and their pages are used again, so the file never outgrows
+ * its bound. It has one connection, on a thread of its own. Rules: requests.md "Kept answers"; ledger.md "Files".
  */
 
 import { Database } from 'bun:sqlite'
@@ -8,7 +8,7 @@ import { chmodSync, closeSync, openSync } from 'node:fs'
 import type { Forgotten } from '../core/format.ts'
 import schema from './answers.sql' with { type: 'text' }
 
-/** `items`: names of the items in it to which a later request may refer. */
+/** `items`: names of the items in the answer to which a later request may refer. */
 export type SealedAnswer = Readonly<{
   name: Uint8Array
   accountId: string
@@ -18,10 +18,10 @@ export type SealedAnswer = Readonly<{
   items: readonly Uint8Array[]
 }>
 
-/** `name`: the answer's, also where one of its items was asked for. */
+/** `name`: the answer's name, also where one of its items was asked for. */
 export type FoundSealed = Readonly<{ name: Uint8Array; sealed: Uint8Array }>
 
-/** 'TGAN'. */
+/** Spells 'TGAN'. */
 const APPLICATION_ID = 0x54_47_41_4e
 const VERSION = 1
 const PAGE_BYTES = 4_096
@@ -34,20 +34,20 @@ const LOG_BYTES_KEPT = 8 * 1024 * 1024
 const PRUNED_AT_ONCE = 64
 const GONE_MAX = 100_000
 const BYTES_PER_GONE = 4_096
-/** Pages that are given back to the disk at once. */
+/** How many pages are given back to the disk at once. */
 const VACUUMED_AT_ONCE = 2_048
 
-/** The file itself is wrong; other errors of SQLite pass. */
+/** Thrown where the file itself is wrong; other errors of SQLite are thrown as they are. */
 export class NotOurs extends Error {}
 
 export class AnswersFile {
   readonly #db: Database
   readonly #bytesMax: number
   readonly #statements: ReturnType<typeof statementsOf>
-  /** Bytes of the accounts that were asked for so far. */
+  /** Bytes of each account that was asked for so far. */
   readonly #accounts = new Map<string, number>()
 
-  /** Makes the file where it is missing, for its owner alone. Throws. */
+  /** Makes the file where it is missing, readable by its owner alone. Throws. */
   constructor(path: string, bytesMax: number) {
     this.#bytesMax = bytesMax
     this.#db = connect(path)
@@ -64,7 +64,7 @@ export class AnswersFile {
     return (this.#number('page_count') - this.#number('freelist_count')) * PAGE_BYTES
   }
 
-  /** The account's own oldest rows make room in its share, then the oldest of all. False: it is larger than a share. */
+  /** Keeps an answer. The account's own oldest rows make room in its share, then the oldest of all. False: the answer is larger than a share. */
   keep({ name, accountId, expiresAt, sealed, items }: SealedAnswer, now: number): boolean {
     const { replace, insert, item } = this.#statements
     const bytes = ROW_BYTES + sealed.byteLength + ITEM_BYTES * items.length
@@ -84,7 +84,7 @@ export class AnswersFile {
     })
   }
 
-  /** An answer by its name, or that which holds the item of this name. */
+  /** Finds an answer by its name, or the answer that holds the item of this name. */
   find(name: Uint8Array, now: number): FoundSealed | Forgotten {
     const { byName, byItem, gone } = this.#statements
     const row = byName.get(name) ?? byItem.get(name)
@@ -212,7 +212,7 @@ function statementsOf(db: Database) {
 }
 
 function connect(path: string): Database {
-  // SQLite would make the file with the process's mask. The log beside it gets the file's mode.
+  // SQLite would make the file with the process's mask. The log beside the file gets the file's mode.
   closeSync(openSync(path, 'a', 0o600))
   chmodSync(path, 0o600)
   const db = new Database(path, { readwrite: true, strict: true })
@@ -221,7 +221,7 @@ function connect(path: string): Database {
     db.run('PRAGMA trusted_schema = OFF')
     const { application_id: id = 0 } = db.query<{ application_id: number }, []>('PRAGMA application_id').get() ?? {}
     const isNew = id === 0 && db.query('SELECT 1 FROM sqlite_schema LIMIT 1').get() === null
-    // Works only before the first table is made.
+    // This works only before the first table is made.
     if (isNew) db.run('PRAGMA auto_vacuum = INCREMENTAL')
     db.run('PRAGMA journal_mode = WAL')
     // With NORMAL a power cut may lose the last rows, but never damages the file.

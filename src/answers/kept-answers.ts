@@ -1,6 +1,6 @@
 /**
- * The gateway's side of the kept answers: hands finished answers to the thread a little at a time, after their settle, and asks the thread for those that
- * memory has no more. A failure here only loses an answer that could have been repeated. Rules: requests.md "Kept answers".
+ * The gateway's side of the kept answers: hands finished answers to the thread a little at a time, after their settle, and asks the thread for answers that are no
+ * longer in memory. A failure here only loses an answer that could have been repeated. Rules: requests.md "Kept answers".
  */
 
 import { rmSync } from 'node:fs'
@@ -10,7 +10,7 @@ import type { SealingKey } from './sealing.ts'
 import type { FromAnswersThread, ToAnswersThread } from './task.ts'
 import { type AnswerToKeep, lengthOf, WaitingAnswers } from './waiting-answers.ts'
 
-/** lost: answers were not kept. setAside: the file was of no use; `files` are what it is called now. */
+/** lost: answers were not kept. setAside: the file was of no use; `files` are its new names. */
 export type AnswersEvent =
   | Readonly<{ kind: 'lost'; problem: string; answers: number }>
   | Readonly<{ kind: 'setAside'; problem: string; files: readonly string[] }>
@@ -32,13 +32,13 @@ export function removeAnswers(path: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
 }
 
-/** Copied in one turn of the loop: some 30 microseconds. */
+/** Bytes that are copied in one turn of the loop, which takes some 30 microseconds. */
 const TURN_BYTES = 256 * 1024
-/** Handed to the thread and not on disk yet. */
+/** The most bytes that are handed to the thread and not on disk yet. */
 const SENT_BYTES_MAX = 8 * 1024 * 1024
 const FIND_MS = 5_000
 const CLOSE_MS = 2_000
-/** A thread that died is started again by what comes then; one that stands still is asked again. */
+/** A thread that died is started again by the next answer or look after this; a thread that does not answer is asked again after this. */
 const REST_MS = 10_000
 
 type Packing = { readonly pieces: readonly Uint8Array[]; piece: number; at: number }
@@ -64,14 +64,14 @@ export class KeptAnswers {
     this.#options = options
   }
 
-  /** Comes back at once. */
+  /** Takes the answer and returns at once. */
   keep(answer: AnswerToKeep): void {
     if (this.#isClosed) this.#lost('it came after the end', 1)
     else if (this.#waiting.add(answer)) this.#turnSoon()
     else this.#lost('answers come faster than they are written', 1)
   }
 
-  /** By the id of an answer or of one of its items; of several the first that is found. unavailable: it cannot be said now. */
+  /** Finds an answer by its id or that of one of its items; of several ids, the first that is found. unavailable: the thread cannot say now. */
   async find(key: SealingKey, ...ids: readonly string[]): Promise<Opened | Forgotten | 'unavailable'> {
     const thread = this.#running()
     if (thread === undefined || performance.now() < this.#silentUntilMs) return 'unavailable'
@@ -90,7 +90,7 @@ export class KeptAnswers {
     return typeof found === 'string' ? found : partsOf(found)
   }
 
-  /** When what waits is on disk, or after two seconds. */
+  /** Resolves when the waiting answers are on disk, or after two seconds. */
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#thread === undefined && this.#waiting.length === 0) return
@@ -112,7 +112,7 @@ export class KeptAnswers {
     })
   }
 
-  /** Hands on as much as one turn may copy. */
+  /** Hands as many bytes to the thread as one turn may copy. */
   #turn(): void {
     let bytes = 0
     while (bytes < TURN_BYTES && (this.#packing !== undefined || this.#mayBegin())) {
@@ -144,7 +144,7 @@ export class KeptAnswers {
     return { pieces: [headOf(text, sizes), ...parts.flatMap(({ pieces }) => pieces)], piece: 0, at: 0 }
   }
 
-  /** Copies the next pieces, `max` bytes at most, and gives how many. */
+  /** Copies the next pieces, `max` bytes at most, and returns how many bytes. */
   #hand(thread: Worker, packing: Packing, max: number): number {
     const taken: Uint8Array[] = []
     let bytes = 0
@@ -225,7 +225,7 @@ export class KeptAnswers {
 const post = (thread: Worker, message: ToAnswersThread, handed: readonly ArrayBuffer[] = []): void =>
   thread.postMessage(message, [...handed])
 
-/** The bytes in a buffer of their own, which moves to the thread. */
+/** Joins the pieces in a buffer of their own, which moves to the thread. */
 function joined(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const all = new Uint8Array(length)
   let at = 0

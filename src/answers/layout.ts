@@ -1,12 +1,12 @@
 /**
- * The plain text of a kept answer before it is sealed: the length of a head, the head as JSON, and the answer's parts one after another. Ids of items stand
- * inside, so that the file reveals none. Rules: requests.md "Kept answers".
+ * The plain text of a kept answer before it is sealed: the length of a head, the head as JSON, and the answer's parts one after another. The ids of items are inside,
+ * so that the file reveals none. Rules: requests.md "Kept answers".
  */
 
-/** `id`: by which a later request can refer to the part alone. */
+/** `id`: the id by which a later request can refer to the part alone. */
 type Part = Readonly<{ id?: string; bytes: Uint8Array }>
 
-/** `text`: the caller's own, such as a status and a type. */
+/** `text`: the caller's own text, such as a status and a type. */
 export type Opened = Readonly<{ text: string; parts: readonly Part[] }>
 
 type Head = Readonly<{ text: string; parts: readonly (number | readonly [length: number, id: string])[] }>

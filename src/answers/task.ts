@@ -3,7 +3,7 @@
 import type { Forgotten } from '../core/format.ts'
 import type { SealingKey } from './sealing.ts'
 
-/** An answer to keep, before its bytes. `id`, and those of `items`: what it is found by with this key. The caller keeps the kinds of ids apart. */
+/** What is said of an answer before its bytes. `id`, and those of `items`: the ids by which the answer is found with this key. The caller keeps the kinds of ids apart. */
 export type Keeping = Readonly<{
   key: SealingKey
   accountId: string
@@ -13,7 +13,7 @@ export type Keeping = Readonly<{
   expiresAt: number
 }>
 
-/** Bytes of an answer come after its `keep`, in order, and before the next one's. They are handed over. */
+/** The bytes of an answer come after its `keep`, in order, and before the next `keep`. They are handed over. */
 export type ToAnswersThread =
   | Readonly<{ kind: 'open'; path: string; bytesMax: number }>
   | Readonly<{ kind: 'keep'; keeping: Keeping }>
@@ -22,8 +22,8 @@ export type ToAnswersThread =
   | Readonly<{ kind: 'close' }>
 
 /**
- * kept: the last one's end, whether it is on disk or not. found: `bytes` as they were kept; handed over. setAside: the file was of no use, and another was begun.
- * failed: something was not kept or not found because of `problem`; the thread goes on.
+ * kept: the thread has finished the oldest answer, whether it is on disk or not. found: the answer's bytes as they were kept, handed over, or why there are none.
+ * setAside: the file was of no use, and another was begun. failed: an answer was not kept or not found because of `problem`; the thread goes on.
  */
 export type FromAnswersThread =
   | Readonly<{ kind: 'kept' }>

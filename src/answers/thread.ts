@@ -1,6 +1,6 @@
 /**
- * The thread of kept answers: it encrypts, writes and finds them, so that no stream and no settle waits for a cipher or for this file's disk. A Worker's own
- * file: it begins when it is loaded. Rules: requests.md "Kept answers".
+ * The thread of kept answers: it encrypts, writes and finds them, so that no stream and no settle waits for a cipher or for this file's disk. This is a Worker's own
+ * file: the thread starts when the file is loaded. Rules: requests.md "Kept answers".
  */
 
 import { SQLiteError } from 'bun:sqlite'
@@ -13,7 +13,7 @@ import type { FromAnswersThread, Keeping, ToAnswersThread } from './task.ts'
 
 const PRUNE_MS = 60_000
 const PRUNE_AGAIN_MS = 20
-/** SQLite's codes for a file that is damaged or none at all, and for what no sound file of ours answers: a table that is not there, a rule that is broken. */
+/** SQLite's codes for a file that is damaged or no database, and for errors that a sound file of ours never gives: a missing table, a broken constraint. */
 const DAMAGED = new Set([11, 26, 1, 19])
 const SUFFIXES = ['-wal', '-shm', '']
 
@@ -54,7 +54,7 @@ class AnswersWriter {
     this.#say({ kind: 'kept' })
   }
 
-  /** The first of them that is there; else why not, as far as is known. */
+  /** The first of the answers that is found; otherwise why there is none, as far as is known. */
   find(key: SealingKey, ids: readonly string[]): Uint8Array | Forgotten {
     let why: Forgotten = 'unknown'
     for (const id of ids) {
@@ -79,7 +79,7 @@ class AnswersWriter {
     this.#drop()
   }
 
-  /** Undefined where the file cannot be used, which is told. A damaged one is set aside, and what was asked is asked of a new one. */
+  /** Undefined where the file cannot be used, which is reported. A damaged file is set aside, and `use` runs on a new one. */
   #using<T>(use: (file: AnswersFile) => T): T | undefined {
     try {
       return this.#attempt(use)

@@ -5,13 +5,13 @@
 import { FairQueue } from '../core/fair-queue.ts'
 import type { Keeping } from './task.ts'
 
-/** A part's bytes may be several pieces. They do not change any more. */
+/** The bytes of a part may be in several pieces. They do not change any more. */
 export type AnswerToKeep = Keeping & Readonly<{ text: string; parts: readonly Readonly<{ id?: string; pieces: readonly Uint8Array[] }>[] }>
 
 type Waiting = Readonly<{ answer: AnswerToKeep; byteLength: number }>
 
 const BYTES_MAX = 64 * 1024 * 1024
-/** The largest answer is some twelve megabytes. */
+/** Room for the largest answer, which is some twelve megabytes. */
 const ACCOUNT_BYTES_MAX = 16 * 1024 * 1024
 /** Memory of an answer and of each of its parts, beside their bytes. */
 const ANSWER_BYTES = 1_000
@@ -26,7 +26,7 @@ export class WaitingAnswers {
     return this.#queue.length
   }
 
-  /** False: there is no room for it. */
+  /** False: there is no room for the answer. */
   add(answer: AnswerToKeep): boolean {
     const { accountId } = answer
     const byteLength = ANSWER_BYTES + answer.parts.reduce((sum, { pieces }) => sum + PART_BYTES + lengthOf(pieces), 0)
@@ -36,7 +36,7 @@ export class WaitingAnswers {
     return true
   }
 
-  /** The oldest of the account whose turn it is. */
+  /** Takes the oldest answer of the account whose turn it is. */
   take(): Waiting | undefined {
     const next = this.#queue.take()
     if (next !== undefined) this.#count(next.answer.accountId, -next.byteLength)
