@@ -1,5 +1,5 @@
 /**
- * Keeps in memory what this node has acknowledged in the last minute: should Postgres lose the rows, they are written again. Settles are records of some 450 bytes.
+ * Keeps in memory what this node has acknowledged in the last minute: should Postgres lose the rows, they are written again. A settle is kept as a record of about 450 bytes.
  * Rules: nodes.md "After a failover".
  */
 
@@ -20,19 +20,19 @@ type Group = Readonly<{
 }>
 
 const KEPT_MS = 60_000
-/** Some 2,400 settles a second for a minute. */
+/** Enough for about 2,400 settles a second for a minute. */
 const BYTES_MAX = 64 * 1024 * 1024
-/** Of what is no settle. */
+/** How many bytes each write that is no settle counts for. */
 const OTHER_BYTES = 1_024
 
 export class Acknowledged {
   readonly #monotonicMs: () => number
   #groups: Group[] = []
-  /** Those before it are forgotten. */
+  /** The index of the first group that is kept; those before it are forgotten. */
   #first = 0
   #bytes = 0
   #isShort = false
-  /** Ids of keys by their numbers: after a failover a number may be another's. */
+  /** Ids of keys by number, because after a failover the same number may belong to another key. */
   readonly #keyIds = new Map<number, string>()
   readonly #newKeys = new Set<number>()
 
@@ -40,12 +40,12 @@ export class Acknowledged {
     this.#monotonicMs = monotonicMs
   }
 
-  /** True: there was no room for the whole minute. */
+  /** Whether the room was too small for the whole minute. */
   get isShort(): boolean {
     return this.#isShort
   }
 
-  /** `answers`: in the order of the tasks; one that is not there was not done. */
+  /** `answers`: in the order of the tasks; a task without an answer was not done. */
   note(tasks: readonly Task[], answers: readonly (Answer | undefined)[]): void {
     const debits: NumberedDebit[] = []
     const acts: Act[] = []
@@ -63,12 +63,12 @@ export class Acknowledged {
     this.#add(debits, { acts, releases, frames: [] })
   }
 
-  /** What a spill had kept is in the rows. */
+  /** To be called when the frames of a spill were written into the rows. */
   noteReplayed(frames: readonly Spilled[]): void {
     this.#add([], { acts: [], releases: [], frames })
   }
 
-  /** Keys whose ids are to be told. */
+  /** The numbers of keys whose ids must still be learned with `learnKeys`. */
   get newKeys(): readonly number[] {
     return [...this.#newKeys]
   }
@@ -82,12 +82,12 @@ export class Acknowledged {
     }
   }
 
-  /** Undefined: it was not told. */
+  /** The id of the key with this number; undefined: it was not learned. */
   keyId(number: number): string | undefined {
     return this.#keyIds.get(number)
   }
 
-  /** In the order in which they were acknowledged. */
+  /** The debits in the order in which they were acknowledged. */
   debits(): readonly Debit[] {
     return this.#kept().flatMap(({ debits }) => readDebits(debits).map(({ debit }) => debit))
   }
@@ -104,7 +104,7 @@ export class Acknowledged {
     return this.#kept().flatMap(({ frames }) => frames)
   }
 
-  /** The key that was charged last is the last to go. */
+  /** Notes a key as charged last, so that it is the last to be forgotten. */
   #noteKey(number: number): void {
     const id = this.#keyIds.get(number)
     if (id === undefined) {
@@ -123,7 +123,7 @@ export class Acknowledged {
     const { acts, releases, frames } = others
     const count = acts.length + releases.length + frames.reduce((sum, { debits }) => sum + debits.length, 0)
     if (numbered.length + count === 0) return
-    // A copy: they are written into more room than they need.
+    // The records are copied, because their buffer is larger than they are.
     const debits = new Uint8Array(writeDebits(numbered))
     const bytes = debits.byteLength + count * OTHER_BYTES
     const atMs = this.#monotonicMs()
@@ -146,7 +146,7 @@ export class Acknowledged {
   }
 }
 
-/** Groups that are forgotten and still in the list. */
+/** How many forgotten groups may still be in the list. */
 const GONE_MAX = 4_096
-/** More than there is room for debits, each of which may be another key's. */
+/** The most keys whose ids are kept: more than the debits for which there is room, each of which may be of another key. */
 const KEYS_MAX = 200_000

@@ -1,6 +1,6 @@
 /**
- * Claims of Idempotency-Keys and the answers to give again, on Postgres. A claim ends with what it was for, or with its node: what cannot be said now is said again until it
- * is. Rules: requests.md "Repeated requests"; nodes.md "Take-over".
+ * Claims of Idempotency-Keys and the answers to give again, on Postgres. A claim ends with its request, or with its node. An end that cannot be written now is tried again
+ * until it is written. Rules: requests.md "Repeated requests"; nodes.md "Take-over".
  */
 
 import type { Patience } from '../admission/patience.ts'
@@ -10,14 +10,14 @@ import { type Session, SessionFailure } from './session.ts'
 
 export type PostgresAnswersOptions = Readonly<{
   session: Pick<Session, 'ask' | 'close'>
-  /** The node that claims; undefined: it may not now. */
+  /** The identity of the node that claims; undefined: this process may not claim now. */
   identity: () => NodeIdentity | undefined
   onBug: (bug: unknown) => void
   patience: Pick<Patience, 'whileHeard'>
   ttlMs?: number
-  /** The most that an account has; it never has more than an eighth of all. */
+  /** The most bytes that the answers of an account may take; they never take more than an eighth of `bytesMax`. */
   accountBytesMax?: number
-  /** Of all; 0: none are kept. */
+  /** The most bytes that all answers may take; 0: no answers are kept. */
   bytesMax?: number | undefined
 }>
 
@@ -31,26 +31,26 @@ type Found = Readonly<{
 }>
 
 type Claimed = Readonly<{ boot: number; claim: number }>
-/** What is to be said next, where that was not the end of it. */
+/** A statement that ends a claim. Resolves with the statement that must follow, if one must. */
 type End = () => Promise<End | undefined>
 type Ended = Readonly<{ isDone: boolean }>
 
 const MIB = 1024 * 1024
-/** A table that every node reads whole to make room in it stays small. */
+/** The default for an account. The table stays small, because every node reads all of it to make room. */
 const ACCOUNT_BYTES_MAX = 8 * MIB
 const ACCOUNT_SHARE = 8
 const DAY_MS = 24 * 60 * 60_000
-/** Longer than any request: should a release be lost by a bug, the header is not lost for good. */
+/** How long a claim counts: longer than any request, so that a release that a bug loses does not block the header for good. */
 const CLAIM_MS = 60 * 60_000
 const RETRY_MS = 1_000
-/** Ends that could not be said yet; beyond it the oldest end with their claims. */
+/** The most ends that may wait to be written; beyond it the oldest are dropped, and their claims run out. */
 const OWED_MAX = 10_000
 
 export class PostgresAnswers implements SharedAnswers {
   readonly #options: PostgresAnswersOptions
-  /** The boot that claimed it, by the request's object: a claim of an earlier boot has ended with that. */
+  /** Claims by the object of their request, each with the boot that made it: a claim of an earlier boot has ended with that boot. */
   readonly #claims = new WeakMap<Repeatable, Claimed>()
-  /** Numbers of those that have not ended. */
+  /** The numbers of claims that have not ended. */
   readonly #live = new Set<number>()
   #lastClaim = 0
   #owed: End[] = []
@@ -62,7 +62,7 @@ export class PostgresAnswers implements SharedAnswers {
   }
 
   async claim(repeatable: Repeatable): Promise<ClaimFound> {
-    // A request that was told that the storage is away has no use for a claim after that.
+    // A claim that succeeds after its request was told `unavailable` is released, because the request does not use it any more.
     const release = (late: ClaimFound): void => void (late.kind === 'claimed' && this.release(repeatable))
     const found = await this.#options.patience.whileHeard(this.#claim(repeatable), release)
     return found === 'unavailable' ? { kind: found } : found
@@ -91,7 +91,7 @@ export class PostgresAnswers implements SharedAnswers {
     } catch (error) {
       if (!(error instanceof SessionFailure)) throw error
       if (isOfRule(error)) this.#options.onBug(error)
-      // It may have been claimed all the same.
+      // The claim is released, because it may have been made although no answer came.
       this.#claims.set(repeatable, claimed)
       this.release(repeatable)
       return { kind: 'unavailable' }
@@ -161,7 +161,7 @@ export class PostgresAnswers implements SharedAnswers {
     })
   }
 
-  /** Claims of this node that ended, and whose end the server does not know: it is another one, which lacks what was said last. */
+  /** Removes claims of this node that have ended although the server still has them, as after a failover to a server that lacks the last writes. */
   endGhosts(): void {
     const boot = this.#options.identity()?.boot
     if (boot === undefined) return
@@ -175,7 +175,7 @@ export class PostgresAnswers implements SharedAnswers {
     })
   }
 
-  /** After the last request; claims that are left end with the node. */
+  /** To be called after the last request; claims that are left end with the node. */
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
@@ -186,7 +186,7 @@ export class PostgresAnswers implements SharedAnswers {
     end().then(
       (next) => next && this.#owe(next),
       (error: unknown) => {
-        // A refusal by a rule of Postgres would be the same again.
+        // A statement that broke a rule of Postgres is not tried again, because it would be refused again.
         if (!(error instanceof SessionFailure) || isOfRule(error)) return this.#options.onBug(error)
         this.#owe(end)
       },

@@ -1,21 +1,21 @@
 /**
- * Describes the ledger's schema on Postgres by its catalogue, in the same words on each version of the server: a line a column, table, rule, index,
- * trigger, rewriting, view and function. Rules: money.md "Verify".
+ * Describes the ledger's schema on Postgres by its catalogue, in the same words on each version of the server: one line for each column, table, constraint,
+ * index, trigger, rewrite rule, view and function. Rules: money.md "Verify".
  */
 
 import type { Connection } from '../sql/connection.ts'
 
 const OF_SCHEMA = "(SELECT oid FROM pg_namespace WHERE nspname = 'ledger')"
 
-/** Before Postgres 16 the columns of a view of one table have its name before theirs. */
+/** Before Postgres 16 the columns of a view of one table are written with the table's name before their own. */
 const OF_TABLE = `'(?<!FROM |JOIN )\\m(' || (SELECT string_agg(relname, '|') FROM pg_class WHERE relnamespace = ${OF_SCHEMA} AND relkind = 'r') || ')\\.'`
 
-/** Of a function: its source, as it was given, by a hash. */
+/** The line of a function; it has a hash of the source as it was given. */
 const FUNCTION = `concat_ws(' ', '(' || pg_get_function_arguments(p.oid) || ')', 'RETURNS ' || pg_get_function_result(p.oid), l.lanname,
   CASE p.provolatile WHEN 'i' THEN 'IMMUTABLE' WHEN 's' THEN 'STABLE' ELSE 'VOLATILE' END, CASE WHEN p.proisstrict THEN 'STRICT' END,
   CASE WHEN p.prosecdef THEN 'SECURITY DEFINER' END, array_to_string(p.proconfig, ' '), 'SHA-256 ' || encode(sha256(convert_to(p.prosrc, 'UTF8')), 'hex'))`
 
-/** That a column is NOT NULL it says itself; only since Postgres 18 a constraint says it, too. */
+/** NOT NULL is in the line of the column. The constraint for it, which exists only since Postgres 18, has no line. */
 const CATALOGUE = `
   SELECT 'column ' || c.relname || '.' || a.attname AS name, format_type(a.atttypid, a.atttypmod) || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END
     || coalesce(' COLLATE ' || l.collname, '') || coalesce(' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid), '') || CASE a.attidentity WHEN '' THEN '' ELSE ' IDENTITY' END AS text
@@ -37,7 +37,7 @@ const CATALOGUE = `
   UNION ALL SELECT 'function ' || p.proname, string_agg(${FUNCTION}, '; ' ORDER BY oidvectortypes(p.proargtypes) COLLATE "C")
   FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang WHERE p.pronamespace = ${OF_SCHEMA} GROUP BY p.proname`
 
-/** By name. */
+/** The descriptions by name. */
 export const catalogueOf = (db: Connection): ReadonlyMap<string, string> =>
   new Map(
     db

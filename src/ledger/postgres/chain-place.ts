@@ -1,4 +1,4 @@
-/** The ends of the chains of a node: rows of its own lane, which no other node writes. Rules: ledger.md "Chain", "Settles on Postgres". */
+/** The ends of a node's chains: they are rows of the node's own lane, which no other node writes. Rules: ledger.md "Chain", "Settles on Postgres". */
 
 import type { ChainPlace } from '../sql/chain-place.ts'
 import type { Connection } from '../sql/connection.ts'

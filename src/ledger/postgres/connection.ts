@@ -1,7 +1,7 @@
 /**
  * A synchronous connection to Postgres, as bun:sqlite's is one to a file: a statement is posted to a thread that holds the socket (sync-driver.ts), and this one
- * stands still until it is answered or its time is over. A connection that is lost is made anew by the next use, but never inside of a transaction: that fails to
- * its end. Rules: ledger.md "Two stores", "Failing writes".
+ * stands still until it is answered or its time is over. A lost connection is made anew by the next use, but never inside a transaction: the rest of the
+ * transaction fails. Rules: ledger.md "Two stores", "Failing writes".
  */
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
@@ -14,31 +14,31 @@ import type { DriverFault, DriverValue, FromDriver, OpenDriver, Rows, ToDriver }
 import { asRecord, readRows } from './values.ts'
 
 export type PostgresOptions = Readonly<{
-  /** `postgres://user:password@host:port/database`, with `?sslmode=` where it is wanted. A pooler in between must leave it its session. */
+  /** `postgres://user:password@host:port/database`, with `?sslmode=` if it is wanted. A pooler in between must give each connection a session of its own. */
   url: string
-  /** `read`: it can change nothing, and each transaction sees one moment. */
+  /** `read`: the connection can change nothing, and each transaction sees one snapshot. */
   access: 'read' | 'write'
   /** Makes a Worker of src/ledger/postgres/sync-driver.ts. */
   startSyncDriver: () => Worker
-  /** Of a statement. Postgres ends a statement itself after that; a server that says nothing a little later is given up. */
+  /** The limit of a statement. Postgres itself ends a statement after this time; a server that is still silent a little later is given up. */
   timeoutMs: number
   /** How long to wait for a lock that another transaction holds; absent: as long as a statement may take. */
   lockMs?: number
   /** Told every ten seconds while a statement is not answered. Must not use the connection. */
   onWait?: (waitedMs: number) => void
-  /** What stands in pg_stat_activity. */
+  /** The name of the connection in pg_stat_activity. */
   name: string
 }>
 
-/** Beyond the limit, for Postgres' own refusal to arrive. */
+/** The time after a statement's limit in which Postgres' own refusal may arrive. */
 const GRACE_MS = 1_000
-/** A connection whose statements may be long still gives up soon on a server that is not there. */
+/** The limit for making a connection, also when its statements may take longer. */
 const CONNECT_MAX_MS = 10_000
 const connectLimit = (timeoutMs: number): number => Math.min(timeoutMs, CONNECT_MAX_MS)
 const TOLD_EVERY_MS = 10_000
-/** For as long as it took to find that no connection can be made, and this at most, none is tried: what is asked together does not wait for one each. */
+/** After a failed attempt to connect, no other is made for as long as that attempt took, but at most this long, so that statements that are asked together do not each wait. */
 const NO_CONNECTION_MS_MAX = 500
-/** Rows that `iterate` fetches at once. */
+/** How many rows `iterate` fetches at once. */
 const FETCHED_ROWS = 500
 const SILENT: DriverFault = { sqlState: '08006', message: 'Postgres does not answer', constraint: undefined, isLost: true, wasAsked: true }
 
@@ -48,13 +48,13 @@ export class PostgresConnection implements Connection {
   readonly #options: PostgresOptions
   readonly #queries = new Map<string, PostgresStatement>()
   #socket: Socket | undefined
-  /** How many transactions are open, one inside of the other, and what begins them on Postgres with their first statement. */
+  /** How many transactions are open, one inside the other, and the statements that begin them on Postgres, which are sent with the first statement inside. */
   #depth = 0
   #begins: string[] = []
-  /** Why there was no connection when one was made last, and until when that counts. */
+  /** Why the last attempt to connect failed, and until when no other is made. */
   #failed: Readonly<{ fault: DriverFault; untilMs: number }> | undefined
   #isLost = false
-  /** A statement of the transaction failed: nothing more can be done in it, until it is undone to where that part of it began. */
+  /** Whether a statement of the transaction failed: nothing more can be done in it until the innermost transaction is rolled back. */
   #isAborted = false
   #cursors = 0
   #losses = 0
@@ -63,7 +63,7 @@ export class PostgresConnection implements Connection {
     this.#options = options
   }
 
-  /** How often it was lost: what comes after that may be asked of another server. */
+  /** How often the connection was lost: after each loss, statements may go to another server. */
   get losses(): number {
     return this.#losses
   }
@@ -80,7 +80,7 @@ export class PostgresConnection implements Connection {
     return new PostgresStatement(this, numberPlaceholders(text))
   }
 
-  /** Any number of statements, without parameters. */
+  /** Runs any number of statements, without parameters. */
   run(text: string): void {
     this.ask({ text, values: undefined })
   }
@@ -90,7 +90,7 @@ export class PostgresConnection implements Connection {
     return Object.assign(transact, { deferred: transact, immediate: transact, exclusive: transact })
   }
 
-  /** Rows as they are taken, in a transaction of its own where there is none; a caller that stops early ends it as well. */
+  /** Fetches rows as the caller takes them, in a transaction of its own if none is open; a caller that stops early also ends that transaction. */
   *iterate(text: string, values: readonly DriverValue[]): Generator<Record<string, unknown>, void> {
     const isAlone = this.#depth === 0
     if (isAlone) this.#begin()
@@ -109,7 +109,7 @@ export class PostgresConnection implements Connection {
     }
   }
 
-  /** Not prepared: the columns are those of the cursor that has the name now. */
+  /** The statement is not prepared, because its columns depend on which cursor has the name now. */
   *#fetch(cursor: string): Generator<Record<string, unknown>, void> {
     for (;;) {
       const found = this.ask({ text: `FETCH ${FETCHED_ROWS} FROM ${cursor}`, values: undefined })
@@ -144,10 +144,10 @@ export class PostgresConnection implements Connection {
     this.#isAborted = false
   }
 
-  /** A transaction in which no statement was sent has not begun on Postgres either. */
+  /** Ends the innermost transaction. If no statement was sent in it, it has not begun on Postgres either, and nothing is sent. */
   #end(): void {
     const isCommit = this.#depth === 1
-    // Postgres would answer such a COMMIT with a quiet ROLLBACK.
+    // Postgres would answer the COMMIT of a failed transaction with a ROLLBACK, and no error.
     if (this.#isAborted) throw new PostgresError('25P02', 'a statement of the transaction failed, and it went on')
     if (this.#begins.length > 0) this.#begins.pop()
     else this.ask({ text: isCommit ? 'COMMIT' : `RELEASE s${this.#depth - 1}`, values: [] }, isCommit)
@@ -163,13 +163,13 @@ export class PostgresConnection implements Connection {
       this.ask({ text: this.#depth === 1 ? 'ROLLBACK' : `ROLLBACK TO s${this.#depth - 1}; RELEASE s${this.#depth - 1}`, values: undefined })
       this.#isAborted = false
     } catch (error) {
-      // Without its connection a transaction is undone, too; and what is told is why it was to be undone.
+      // A transaction is also undone when its connection is dropped. The caller gets the error that made it be undone, and not this one.
       if (!(error instanceof PostgresError)) throw error
       this.#drop()
     }
   }
 
-  /** `isCommit`: when it is not answered, it may have been done. Outside of a transaction that holds for any statement. */
+  /** `isCommit`: the statement may have been done if no answer comes. Outside a transaction this holds for every statement. */
   ask(asked: Omit<ToDriver, 'first'>, isCommit = false): Rows {
     if (this.#isLost) throw new PostgresError(SILENT.sqlState, 'the transaction was lost with its connection')
     const first = this.#begins
@@ -228,7 +228,7 @@ export class PostgresConnection implements Connection {
   }
 }
 
-/** Woken is not answered: the driver may wake this thread for the answer before, which was taken without waiting. */
+/** Waits until `answered` is set. A wake-up alone is no answer: the driver may wake this thread for the answer before, which was taken without waiting. */
 function waitFor(answered: Int32Array<SharedArrayBuffer>, limitMs: number, onWait: PostgresOptions['onWait']): void {
   const end = performance.now() + limitMs
   for (let leftMs = limitMs; leftMs > 0 && Atomics.load(answered, 0) === 0; leftMs = end - performance.now()) {

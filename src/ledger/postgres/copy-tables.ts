@@ -1,4 +1,4 @@
-/** Tables of a SQLite file into tables of Postgres that have the same names and columns, and what the two hold compared. Rules: ledger.md "Copy". */
+/** Copies tables of a SQLite file into tables of Postgres that have the same names and columns, and compares the two. Rules: ledger.md "Copy". */
 
 import type { Difference } from '../chain/difference.ts'
 import type { Connection } from '../sql/connection.ts'
@@ -8,13 +8,13 @@ type Kind = 'BIGINT' | 'TEXT' | 'BYTEA'
 type Column = Readonly<{ name: string; kind: Kind }>
 type Value = bigint | string | Uint8Array | null
 
-/** `schema`: on Postgres. `numbered`: the column that Postgres counts by itself. `without`: columns that are not copied. */
+/** `schema`: the one on Postgres. `numbered`: the column whose numbers Postgres gives by itself. `without`: columns that are not copied. */
 export type CopiedTable = Readonly<{ schema: string; name: string; numbered?: string; without?: readonly string[] }>
 
 const KINDS: Readonly<Record<string, Kind>> = { INTEGER: 'BIGINT', TEXT: 'TEXT', BLOB: 'BYTEA' }
 const ROWS_TOGETHER = 4_000
 
-/** How many rows. `from`: a connection that gives integers as bigints. */
+/** Returns how many rows were copied. `from`: a connection that gives integers as bigints. */
 export function copyTable(from: Connection, to: Connection, table: CopiedTable): number {
   const { schema, name, numbered } = table
   const place = `${schema}.${name}`
@@ -30,14 +30,14 @@ export function copyTable(from: Connection, to: Connection, table: CopiedTable):
   return count
 }
 
-/** The differences between the two. */
+/** The differences between the table in the file and the one on Postgres. */
 export function tableFindings(from: Connection, to: Connection, table: CopiedTable): readonly Difference[] {
   const columns = columnsOf(from, table)
   const [stored, recomputed] = [totalsOf(to, `${table.schema}.${table.name}`, columns), totalsOf(from, table.name, columns)]
   return stored === recomputed ? [] : [{ rule: 'a copy holds what its ledger holds', subject: table.name, stored, recomputed }]
 }
 
-/** The count of rows, and for each column the count and the sum of the values that are not null: the high and the low digits apart, of texts and blobs the length. */
+/** The count of rows, and for each column the count and the sum of its values that are not null. High and low digits are summed apart; texts and blobs count by length. */
 function totalsOf(db: Connection, place: string, columns: readonly Column[]): string {
   const sumOf = (what: string): string => `coalesce(CAST(sum(${what}) AS BIGINT), 0)`
   const totals = columns.flatMap(({ name, kind }) => [
@@ -58,7 +58,7 @@ function columnsOf(from: Connection, { name: table, without = [] }: CopiedTable)
     .map(({ name, type }) => ({ name, kind: KINDS[type] ?? 'TEXT' }))
 }
 
-/** Columns go as arrays, so many rows at a time. */
+/** Inserts the rows in batches; each column of a batch goes as one array. */
 function insertAll(to: Connection, place: string, columns: readonly Column[], rows: Iterable<Record<string, Value>>): number {
   const names = columns.map(({ name }) => `"${name}"`).join(', ')
   const arrays = columns.map(({ kind }, index) => `?${index + 1}::${kind}[]`).join(', ')

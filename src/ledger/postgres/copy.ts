@@ -1,5 +1,5 @@
 /**
- * A ledger in a file becomes one on Postgres: every row with its number, and the chains as those of lane 0. What the two hold is counted and added up on both sides.
+ * A ledger in a file becomes one on Postgres: every row keeps its number, and the chains become those of lane 0. The contents of both are counted and added up.
  * Rules: ledger.md "Copy".
  */
 
@@ -9,10 +9,10 @@ import { type CopiedTable, copyTable, tableFindings } from './copy-tables.ts'
 
 const schema = 'ledger'
 
-/** In an order in which each row finds what it names. */
+/** The tables in an order in which every row is inserted after the rows that it names. */
 const TABLES: readonly CopiedTable[] = [
   { schema, name: 'boots', numbered: 'number' },
-  // Where a chain ends is a row of its own on Postgres.
+  // On Postgres the end of a chain is a row of its own.
   { schema, name: 'accounts', numbered: 'number', without: ['chain_count', 'chain_hash'] },
   { schema, name: 'keys', numbered: 'number' },
   { schema, name: 'key_secrets' },
@@ -29,9 +29,9 @@ const TABLES: readonly CopiedTable[] = [
   { schema, name: 'audit_log' },
 ]
 
-/** Rows a table. `from`: a ledger without a request in flight; `to`: the tables of a new one, inside of the transaction that makes it. */
+/** Returns the number of rows by table. `from`: a ledger without a request in flight. `to`: the tables of a new ledger, inside the transaction that makes them. */
 export function copyLedger(from: Connection, to: Connection): ReadonlyMap<string, number> {
-  // It counts the lines one by one, and they have their numbers.
+  // The trigger would number the lines, and they have their numbers already.
   to.run('ALTER TABLE audit_log DISABLE TRIGGER audit_log_numbered')
   const copied = new Map(TABLES.map((table) => [table.name, copyTable(from, to, table)]))
   to.run('ALTER TABLE audit_log ENABLE TRIGGER audit_log_numbered')
@@ -50,6 +50,6 @@ function copyHeads(from: Connection, to: Connection): void {
   for (const { account, lane, count, hash } of heads.all()) insert.run(account, lane, count, hash)
 }
 
-/** The differences between the two. */
+/** The differences between the file and Postgres. */
 export const copyFindings = (from: Connection, to: Connection): readonly Difference[] =>
   TABLES.flatMap((table) => tableFindings(from, to, table))

@@ -1,6 +1,6 @@
 /**
- * Debits of a group on Postgres: all of them, with their sums, are one statement; checkpoints and attempts of a group are one each. Where the chains of this lane end is
- * known here, because no other node extends them. Rules: ledger.md "Settles on Postgres".
+ * Debits of a group on Postgres: all of them, with their sums, are one statement; the group's checkpoints are one statement, and so are its attempts. The ends of this lane's
+ * chains are kept in memory, because no other node extends them. Rules: ledger.md "Settles on Postgres".
  */
 
 import { promptOf } from '../../core/usage.ts'
@@ -16,7 +16,7 @@ import { GroupSums } from '../writing/group-sums.ts'
 import { attemptRow, checkpointRow, countersOf, receiptRow } from '../writing/row-values.ts'
 import { columnTexts, INSERT_ATTEMPTS, PUT_CHECKPOINTS } from './settle-call.ts'
 
-/** Thrown where a group that was to be one statement needs more: it is begun anew, as a transaction. Nothing was written. */
+/** Thrown when a group that was to be one statement needs more than one. Nothing was written, and the group is begun again as a transaction. */
 export class NeedsTransaction extends Error {}
 
 export class PostgresDebits implements Debits {
@@ -31,7 +31,7 @@ export class PostgresDebits implements Debits {
   #checkpoints: (readonly Value[])[] = []
   #attempts: (readonly Value[])[] = []
 
-  /** `isAlone`: there is no transaction around the present statement. */
+  /** `isAlone`: whether the present statement runs without a transaction around it. */
   constructor(db: Connection, statements: Statements, numbers: Numbers, node: NodeIdentity, isAlone: () => boolean) {
     this.#node = node
     this.#statements = statements
@@ -57,7 +57,7 @@ export class PostgresDebits implements Debits {
     return debits.map((priced) => first.get(priced.debit.requestId) === priced && !known.has(priced.debit.requestId))
   }
 
-  /** All of them, or none: then the ids of those that have a receipt already. */
+  /** Writes all debits, or none of them if some have a receipt already; returns the request ids of these. */
   #write(debits: readonly Priced[]): readonly string[] {
     if (debits.length === 0) return []
     this.#writeWaiting()
@@ -129,7 +129,7 @@ export class PostgresDebits implements Debits {
     this.#writeWaiting()
   }
 
-  /** A checkpoint may come twice in a group; the later one says more. */
+  /** Writes waiting checkpoints and attempts. If a group has two checkpoints of a request, only the later one is written, because it says more. */
   #writeWaiting(): void {
     if (this.#checkpoints.length > 0) {
       const checkpoints = [...new Map(this.#checkpoints.map((row) => [row[0], row])).values()]

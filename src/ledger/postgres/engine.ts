@@ -1,6 +1,6 @@
 /**
- * Transactions on Postgres: each asserts first that its node still owns its lane. A group of settles alone is one statement and needs none. Rules: ledger.md "Settles on
- * Postgres".
+ * Transactions on Postgres: each first asserts that its node still owns its lane. A group that has only settles is one statement and needs no transaction. Rules: ledger.md
+ * "Settles on Postgres".
  */
 
 import type { KeyChange } from '../ledger.ts'

@@ -1,5 +1,5 @@
 /**
- * Finds accounts that another transaction keeps locked, such as one an operator left open, without waiting, so that settles of other accounts go on. Rules:
+ * Finds accounts that another transaction keeps locked, such as a transaction that an operator left open. Locks are not waited for, so that settles of other accounts go on. Rules:
  * ledger.md "Settles on Postgres".
  */
 
@@ -10,14 +10,14 @@ import type { Task } from '../task.ts'
 type AccountRow = Readonly<{ number: bigint; id: string }>
 type KeyRow = Readonly<{ number: bigint; id: string; account: bigint }>
 
-/** The numbers first: with an OR of them and a query all rows are read. */
+/** The account numbers are collected first, because Postgres would read all rows for an OR of numbers and a subquery. */
 const ACCOUNTS = `SELECT number, id FROM accounts WHERE number = ANY (ARRAY(SELECT number FROM accounts WHERE number = ${anyOf('?1', 'BIGINT')}
   UNION SELECT number FROM accounts WHERE id = ${anyOf('?2', 'TEXT')}
   UNION SELECT account_number FROM keys WHERE id = ${anyOf('?3', 'TEXT')}))`
 const KEYS = `SELECT number, id, account_number AS account FROM keys WHERE number = ${anyOf('?1', 'BIGINT')} OR id = ${anyOf('?2', 'TEXT')}`
-/** Other nodes have a row locked for a millisecond or two: whose is found free within these was not kept locked. */
+/** Other nodes lock a row for a millisecond or two, so rows that were locked are looked at again after these times; a row that is found free was not kept locked. */
 const LOOK_AGAIN_MS = [5, 10, 20] as const
-/** As settles lock them. */
+/** The lock that settles take. */
 const FREE = 'FOR NO KEY UPDATE SKIP LOCKED'
 
 export class HeldRows {
@@ -25,7 +25,7 @@ export class HeldRows {
   readonly #freeAccounts
   readonly #keys
   readonly #freeKeys
-  /** Accounts that were held when they were last looked at. */
+  /** Accounts that were held at the last look. */
   readonly #known = new Set<number>()
 
   constructor(db: Connection) {
@@ -37,7 +37,7 @@ export class HeldRows {
     this.#freeKeys = keys(`${KEYS} ${FREE}`)
   }
 
-  /** The number of the account of each of these tasks that is kept from being done: its row, or that of a key, is locked. */
+  /** The tasks that cannot be done because the row of their account, or of a key of it, is locked; each with the account's number. */
   among(tasks: readonly Task[]): ReadonlyMap<Task, number> {
     const named = tasks.map((task) => ({ task, ...namesIn(task) }))
     const texts = <T extends string | number>(values: readonly (T | undefined)[]): string =>
@@ -66,7 +66,7 @@ export class HeldRows {
     )
     return new Map(
       named.flatMap(({ task, account, accountId, keyId }) => {
-        // Before its checkpoint it would take away nothing, and the checkpoint would stay.
+        // A checkpoint must be written before it is dropped, so a drop waits with the checkpoint of the same request.
         const number =
           task.kind === 'dropCheckpoint' ? checkpointed.get(task.requestId) : (account ?? numbers.get(keyId) ?? numbers.get(accountId))
         return number !== undefined && held.has(number) ? [[task, number] as const] : []
@@ -74,7 +74,7 @@ export class HeldRows {
     )
   }
 
-  /** Tasks whose rows stay locked. It does not wait for rows that are known to be locked. */
+  /** The accounts that stay locked over several looks. Accounts that are known to be locked are not waited for. */
   #keptAmong(look: () => ReadonlySet<number>): ReadonlySet<number> {
     let held = look()
     for (const pauseMs of LOOK_AGAIN_MS) {
@@ -89,7 +89,7 @@ export class HeldRows {
 
 type Names = Readonly<{ account?: number; key?: number; accountId?: string; keyId?: string }>
 
-/** Whose rows it locks. */
+/** The accounts and keys whose rows the task locks. */
 function namesIn(task: Task): Names {
   switch (task.kind) {
     case 'settle':

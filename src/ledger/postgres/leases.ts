@@ -18,14 +18,14 @@ type Row = Readonly<{
   key_backed: bigint
   key_has_more: bigint
   key_is_small: bigint
-  /** null: the account is not there. */
+  /** null: there is no such account. */
   balance: bigint | null
   key_spent: bigint | null
 }>
 
 const MOVE = 'SELECT * FROM move_leases(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)'
 
-/** In their order; undefined where the account is not there, as after a failover. Throws what Postgres says; then nothing was moved, or all of it where no answer came. */
+/** Returns the answers in the order of the moves; undefined: no such account, as after a failover. Throws what Postgres says: then nothing moved, or the answer was lost. */
 export function moveLeases(
   db: Connection,
   { lane, boot, epoch }: Pick<NodeIdentity, 'lane' | 'boot' | 'epoch'>,

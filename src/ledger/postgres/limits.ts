@@ -1,4 +1,4 @@
-/** Limits of keys over all nodes, on Postgres (db/postgres/migrations/0002_limits.sql). Rules: keys.md "Limits over nodes". */
+/** The limits of keys over all nodes, on Postgres (db/postgres/migrations/0002_limits.sql). Rules: keys.md "Limits over nodes". */
 
 import type { Patience } from '../admission/patience.ts'
 import type { NodeIdentity } from '../nodes.ts'
@@ -13,7 +13,7 @@ export class PostgresLimits implements SharedLimits {
   readonly #patience: Pick<Patience, 'isOver' | 'whileHeard'>
   #lastNumber = 0
 
-  /** `identity`: who takes; undefined: it may not now. */
+  /** `identity`: the node that takes a part of the limits; undefined: this process may not take any now. */
   constructor(
     session: Pick<Session, 'ask' | 'close'>,
     identity: () => NodeIdentity | undefined,

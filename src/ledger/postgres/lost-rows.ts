@@ -11,8 +11,8 @@ const LOOKED_AT_ONCE = 4_096
 export type Places = Pick<Debit, 'keyNumber' | 'accountNumber'>
 
 /**
- * Each write of an operator that changed anything left a line in the audit log; of one moment, actor and reason there may be many. A credit is known by its id alone: that
- * of a code that was redeemed has the line of a credit.
+ * Whether an operator's write is in the rows. Each write that changed anything left a line in the audit log, which is found by time, action, target, actor and reason. A
+ * credit is found by its id instead, because redeeming a code leaves the line of a credit.
  */
 export function isActThere(db: Connection, { operation, act: { actor, reason } }: Act): boolean {
   if ('creditId' in operation) {
@@ -24,7 +24,7 @@ export function isActThere(db: Connection, { operation, act: { actor, reason } }
   return line.get(operation.now, operation.kind, targetOf(operation), actor, reason) !== null
 }
 
-/** As its line names it. */
+/** The target of an operation, as its line in the audit log names it. */
 function targetOf(operation: Operation): string {
   if ('keyId' in operation) return operation.keyId
   if ('batchId' in operation) return operation.batchId
@@ -44,7 +44,7 @@ export function missingAmong(db: Connection, debits: readonly Debit[]): readonly
   return missing
 }
 
-/** The numbers of key and account as they are now: a server that lost them may have given them to others. A key that is not there has none. */
+/** The present numbers of each debit's key and account, because a server that lost rows may have given their numbers to others. A debit whose key is missing has no entry. */
 export function placesOf(
   db: Connection,
   debits: readonly Debit[],

@@ -1,6 +1,6 @@
 /**
- * What Postgres lost of what this node had acknowledged, written again: looked for whenever the connection is another one, whatever the server says of itself. A standby
- * has a beginning of what its primary had, so what is missing is the end of it: it is done again in its order, each once by its id. Rules: nodes.md "After a failover".
+ * Writes again what Postgres lost of what this node had acknowledged. It looks for losses whenever the connection is a new one, whatever the server says of itself. A standby
+ * that takes over has all writes of its primary up to some point; the writes after that are done again in their order, each once by its id. Rules: nodes.md "After a failover".
  */
 
 import { type Picos, sumPicos, toExactUsdText, ZERO } from '../../core/money.ts'
@@ -16,7 +16,7 @@ import { describeFailure, isStorageFailure } from './storage-failure.ts'
 
 /** How the store writes; `transact` throws what undid it. */
 export type Writes = Readonly<{
-  /** Numbers and ends of chains that are remembered are another server's. */
+  /** Forgets the remembered numbers and ends of chains, which are those of the server before. */
   forgetNumbers(): void
   apply(tasks: readonly Task[]): Applied | NotApplied
   replay(frames: readonly Spilled[]): Replayed | NotApplied
@@ -28,7 +28,7 @@ type Options = Readonly<{
   db: Connection & Readonly<{ losses: number }>
   acknowledged: Acknowledged
   writes: Writes
-  /** Whose lane: for the audit line. */
+  /** This node's lane, for the audit line. */
   lane: () => number
   now?: () => number
   monotonicMs?: () => number
@@ -38,7 +38,7 @@ type Owed = { frames: readonly Spilled[]; acts: Act[]; debits: Debit[]; readonly
 type Told = Pick<Applied, 'faults' | 'changes'>
 
 const WRITTEN_AT_ONCE = 512
-/** For a key that another node has to write again first, and for rows that another transaction keeps locked. */
+/** The pause before another try, when another node must first write a key again, or when another transaction keeps rows locked. */
 const AGAIN_MS = 500
 const PATIENCE_MS = 60_000
 
@@ -46,7 +46,7 @@ export class LostWrites {
   readonly #options: Options
   readonly #monotonicMs: () => number
   #server: string
-  /** Of the connection, when it was looked over last. */
+  /** How often the connection had been lost at the last look. */
   #losses: number
   #owed: Owed | undefined
   #faults: LedgerFault[] = []
@@ -59,7 +59,7 @@ export class LostWrites {
     this.#losses = options.db.losses
   }
 
-  /** Before anything is written. Undefined: all that was acknowledged is in the rows, or waits for what is not there yet. */
+  /** To be called before anything is written. Undefined: everything that was acknowledged is in the rows, or waits for a missing key or a lock. */
   look(): NotApplied | undefined {
     const nowMs = this.#monotonicMs()
     const isSame = this.isCurrent
@@ -73,12 +73,12 @@ export class LostWrites {
     }
   }
 
-  /** What is asked now is asked of the server that was looked over last. */
+  /** Whether the connection is still the one that was looked over last. */
   get isCurrent(): boolean {
     return this.#options.db.losses === this.#losses
   }
 
-  /** What is to be told since the last time. */
+  /** The faults and changes since the last call. */
   take(): Told {
     const told = { faults: this.#faults, changes: this.#changes }
     this.#faults = []
@@ -113,7 +113,7 @@ export class LostWrites {
     this.#losses = losses
   }
 
-  /** The line of the audit log comes first, so that the rows are never without their reason. */
+  /** Writes the line of the audit log, and the fault for the operator. The line is written before the rows, so that these are never without their reason. */
   #tell({ before, server, acts, debits }: Readonly<{ before: string; server: string; acts: number; debits: readonly Debit[] }>): void {
     const { writes, db, acknowledged, now = Date.now, lane } = this.#options
     const usd = toExactUsdText(costOf(debits))
@@ -178,7 +178,7 @@ export class LostWrites {
     const ready = owed.debits.filter((debit) => places.has(debit))
     while (ready.length > 0) {
       const chunk = ready.slice(0, WRITTEN_AT_ONCE)
-      // Of this boot: what one admitted that was fenced meanwhile was acknowledged as charged all the same.
+      // The debits count as this boot's, also if an earlier boot admitted them and was fenced: they were acknowledged as charged.
       const tasks = chunk.map((debit): Task => ({ kind: 'settle', debit: { ...ofNoBoot(debit), ...places.get(debit) } }))
       const applied = writes.apply(tasks)
       if (applied.kind === 'failed') return applied
@@ -191,7 +191,7 @@ export class LostWrites {
     return undefined
   }
 
-  /** Holds of requests that have ended, which the rows show again. */
+  /** Drops the checkpoints of requests that have ended, which the rows may show again, and records their attempts. */
   #release(): NotApplied | undefined {
     const releases = this.#options.acknowledged.releases()
     const applied = releases.length === 0 ? undefined : this.#options.writes.apply(releases)

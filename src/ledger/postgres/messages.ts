@@ -1,6 +1,6 @@
 /**
- * Messages between nodes by NOTIFY: keys and accounts that an operator's write changed, never a debit, and leases that are asked back. Pure: a text and its
- * meaning. A message of another version is no message. Rules: nodes.md "Notifications".
+ * Messages between nodes by NOTIFY: keys and accounts that an operator's write changed, never a debit, and leases that are asked back. Pure: texts are
+ * encoded and decoded. A message of another version is ignored. Rules: nodes.md "Notifications".
  */
 
 import type { NodeMessage } from '../nodes.ts'
@@ -12,7 +12,7 @@ const VERSION = 1
 
 export const encodeMessage = (message: NodeMessage): string => JSON.stringify([VERSION, message])
 
-/** Undefined: it is of another version, or not ours. */
+/** Undefined: the text is a message of another version, or not ours. */
 export function decodeMessage(text: string): NodeMessage | undefined {
   let given: unknown
   try {

@@ -1,6 +1,6 @@
 /**
  * A ledger on Postgres is brought to this program's version while nodes of older programs go on beside it: step by step, each with its version in one transaction,
- * by one process at a time. A step that takes something away waits until no node lives that would miss it. Rules: ledger.md "Migrations".
+ * by one process at a time. A step that removes something waits until no node lives that would miss it. Rules: ledger.md "Migrations".
  */
 
 import { apply, findLedger, LOCK, MIGRATIONS } from '../../../db/postgres/migrations.ts'
@@ -12,30 +12,30 @@ import type { TellMigration } from '../task.ts'
 import { type Connectable, connectTo } from './connect.ts'
 import { describeFailure, isConflict, isHeld, PostgresError } from './storage-failure.ts'
 
-/** A step may write all rows anew. */
+/** The limit of a step, which may rewrite all rows. */
 const STEP_MS_MAX = 6 * 3_600_000
 /** A session that waits for a table's lock holds up every later one, so the wait is short: nodes that run must not feel it. */
 const LOCK_MS = 250
 const PAUSE_MS = 500
 const LOCKED_MS_MAX = 60_000
 const TOLD_EVERY_MS = 10_000
-/** Under which nodes register (register_node). */
+/** The advisory lock under which nodes register (register_node). */
 const REGISTER_LOCK = '8390880602311700582'
 
 /**
- * What an attempt met. `overtaken`: another process took the step. `busy`: it is at it. `locked`: tables that the step needs are. `missed`: by the nodes that are
- * named, if it were taken.
+ * The outcome of an attempt. `overtaken`: another process has taken the step. `busy`: another process is taking it now. `locked`: tables that the step needs are locked.
+ * `missed`: nodes still run that would miss what the step removes; `why` names them.
  */
 type Met = Readonly<{ kind: 'done' | 'overtaken' | 'busy' | 'locked' }> | Readonly<{ kind: 'missed' | 'failed'; why: string }>
 
 type MigrateOptions = Readonly<{
   tell: TellMigration
   migrations?: readonly Migration[]
-  /** How long to try for tables that another transaction keeps locked. */
+  /** How long a step is tried while another transaction keeps its tables locked. */
   lockedMsMax?: number
 }>
 
-/** Over a connection of its own. Undefined: it is done. Throws what Postgres says where it cannot be asked. */
+/** Migrates over a connection of its own. Undefined: the ledger is migrated. Throws what Postgres says if it cannot be asked. */
 export function migrateDatabase(place: Connectable, tell: TellMigration): DatabaseProblem | undefined {
   const onWait = (waitedMs: number): void =>
     tell({ notice: 'a step of the migration goes on', fields: { seconds: Math.round(waitedMs / 1_000) } })
@@ -47,7 +47,7 @@ export function migrateDatabase(place: Connectable, tell: TellMigration): Databa
   }
 }
 
-/** `db`: waits for locks only shortly. This thread stands still meanwhile. Undefined: it is of that version, or of a newer one where its program was faster. */
+/** `db`: a connection that waits for locks only shortly. This thread blocks meanwhile. Undefined: the ledger has this version, or a newer one that a newer program made. */
 export function migrate(db: Connection, place: string, options: MigrateOptions): DatabaseProblem | undefined {
   const { tell, migrations = MIGRATIONS } = options
   const [from, to] = [versionOf(db), newestOf(migrations)]
@@ -73,7 +73,7 @@ function nextOf(db: Connection, migrations: readonly Migration[]): Migration | u
   return plan.kind === 'due' ? plan.steps[0] : undefined
 }
 
-/** Undefined: it was taken, here or by another process; else why not. */
+/** Undefined: the step was taken, here or by another process; otherwise why it was not. */
 function takeStep(db: Connection, step: Migration, { tell, lockedMsMax = LOCKED_MS_MAX }: MigrateOptions): string | undefined {
   let [lateMs, toldMs] = [performance.now() + lockedMsMax, Number.NEGATIVE_INFINITY]
   for (;;) {
@@ -86,7 +86,7 @@ function takeStep(db: Connection, step: Migration, { tell, lockedMsMax = LOCKED_
       case 'failed':
         return met.why
       case 'busy':
-        // It goes on for as long as that process lives.
+        // The time starts again: while another process takes the step, this one waits for as long as that process lives.
         lateMs = performance.now() + lockedMsMax
         if (performance.now() - toldMs < TOLD_EVERY_MS) break
         toldMs = performance.now()
@@ -102,7 +102,7 @@ function takeStep(db: Connection, step: Migration, { tell, lockedMsMax = LOCKED_
   }
 }
 
-/** All of it or nothing. */
+/** Takes the step in one transaction: all of it, or nothing. */
 function attempt(db: Connection, step: Migration): Met {
   try {
     return db.transaction(() => meet(db, step))()
@@ -123,7 +123,7 @@ function meet(db: Connection, step: Migration): Met {
   return { kind: 'done' }
 }
 
-/** From now on none can register, until the step is taken: those that come later find that its function is gone. */
+/** Nodes of programs below this version. None of them can register from now until the step is taken, and afterwards the function by which they register is gone. */
 function nodesBelow(db: Connection, version: number): readonly string[] {
   db.query(`SELECT pg_advisory_xact_lock(${REGISTER_LOCK})`).get()
   return db

@@ -1,9 +1,8 @@
 /**
- * A process that writes, as the database knows it: its lane, and the lease by which it keeps that. The gateway's own thread renews it, on a connection of its own. Not
- * the ledger's thread, which may stand in a statement up to its limit, and would lose the lane by one slow settle; nor a third one, which would go on renewing
- * for a loop that is stuck and answers no request. A ledger's thread that is dead is asked for by `mayRenew`: nothing is kept for what cannot write. What the
- * node may count on is reckoned from when a renewal was *sent*, by clocks of its own; when a lease is over is judged by Postgres' alone. Rules: nodes.md "Lanes
- * and leases", "Fencing".
+ * A process that writes, as the database knows it: its lane, and the lease by which it keeps that. The gateway's main thread renews it, on a connection of its own. The
+ * ledger's thread must not: it may block in a statement up to the limit, and one slow settle would lose the lane. Nor may a third thread, which would go on renewing
+ * while the main loop is stuck and answers no request. `mayRenew` says whether there is a thread that can write: without one the lane is not kept. The node counts
+ * its own time from when a renewal was *sent*, by its own clocks; Postgres' clock alone decides when a lease is over. Rules: nodes.md "Lanes and leases", "Fencing".
  */
 
 import { SCHEMA_VERSION } from '../../../db/postgres/migrations.ts'
@@ -12,29 +11,29 @@ import { SessionFailure } from './session.ts'
 
 export type NodeOptions = Readonly<{
   session: Readonly<{ ask<Row>(text: string, values?: readonly (string | number)[]): Promise<readonly Row[]>; close(): void }>
-  /** Among those that write; two may have the same. */
+  /** The node's name in reports; two nodes may have the same. */
   name: string
   termMs: number
-  /** After each renewal; what it fails by fails the renewal, which then comes again soon. */
+  /** Called after each renewal. If it fails, the renewal counts as failed and is soon tried again. */
   onRenewed?: (identity: NodeIdentity) => Promise<void>
-  /** An id that no boot had before. */
+  /** Returns an id that no boot had before. */
   bootId: () => string
   /** Whether there is a thread that can write; while there is none, the lease runs out. */
   mayRenew: () => boolean
-  /** Unix milliseconds, and milliseconds that never jump back. */
+  /** `now`: Unix milliseconds. `monotonicMs`: milliseconds that never jump back. */
   now?: () => number
   monotonicMs?: () => number
 }>
 
 export type NodeListener = Readonly<{
-  /** Another has taken the lane over: nothing of this boot is written any more. What was in flight is waived. */
+  /** Called when another node has taken over the lane: nothing of this boot is written any more, and its requests in flight are waived. */
   onFenced(): void
-  /** It is a node again, as another boot. */
+  /** Called when the process is a node again, as another boot. */
   onJoined(identity: NodeIdentity): void
-  /** A node is gone and was fenced, or one that was fenced has left requests in flight: they are to be waived. */
+  /** Called when nodes that are gone or fenced may have left requests in flight, which are to be waived. */
   onLeft(): void
   onBug(bug: unknown): void
-  /** Its clock and Postgres' differ by so much, positive where Postgres' is ahead. Told once, above two seconds. */
+  /** Called once if this machine's clock and Postgres' differ by more than two seconds. `skewMs` is positive if Postgres' clock is ahead. */
   onSkew(skewMs: number): void
 }>
 
@@ -45,7 +44,7 @@ const BEATS_PER_TERM = 4
 const RETRY_MS_MAX = 250
 const SKEW_MS_MAX = 2_000
 
-/** True when there is something to take over: lanes whose lease is over, checkpoints of boots that are gone. */
+/** Whether there is something to take over: lanes whose lease is over, or checkpoints of boots that are gone. */
 const HAS_LEFT = `EXISTS (SELECT 1 FROM nodes WHERE lease_until > 0 AND lease_until < clock_ms())
   OR EXISTS (SELECT 1 FROM marks WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.boot_number = marks.boot_number AND lease_until > 0))`
 const BEAT = `UPDATE nodes SET beat_at = clock_ms(), lease_until = clock_ms() + $4
@@ -58,11 +57,11 @@ export class LedgerNode {
   readonly #now: () => number
   readonly #monotonicMs: () => number
   #identity: NodeIdentity | undefined
-  /** Of a registration that was not answered: it may have been done, and is the same when it is asked again. */
+  /** The boot id of a registration that was not answered. It is asked for again with the same id, because it may have been done. */
   #bootId: string | undefined
-  /** When the last renewal that worked was sent, by both clocks: one stops while a machine sleeps, the other may be set. */
+  /** When the last successful renewal was sent, by both clocks, because the monotonic one stops while a machine sleeps, and the wall clock may be set. */
   #sentAt = { wallMs: Number.NEGATIVE_INFINITY, monotonicMs: Number.NEGATIVE_INFINITY }
-  /** Since when its renewals have been on time. */
+  /** Since when this node's renewals have been on time. */
   #steadySinceMs = Number.NEGATIVE_INFINITY
   #skewMs = 0
   #isSkewTold = false
@@ -78,43 +77,43 @@ export class LedgerNode {
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now())
   }
 
-  /** Registers this process and begins to renew. Rejects with what Postgres says; then nothing was begun, and it may be tried again. */
+  /** Registers this process and begins to renew. Rejects with what Postgres says; then nothing was begun, and `join` may be called again. */
   async join(): Promise<NodeIdentity> {
     const identity = await this.#register()
     this.#schedule(this.#pauseMs)
     return identity
   }
 
-  /** Undefined while it is fenced and not a node again. */
+  /** Undefined from a fence until the process is a node again. */
   get identity(): NodeIdentity | undefined {
     return this.#identity
   }
 
-  /** False from half a term after the last renewal was sent: what is leased may soon be another's. */
+  /** False from half a term after the last renewal was sent, because another node may soon take over the leases. */
   mayAdmit(): boolean {
     if (this.#identity === undefined || this.#isLeaving) return false
     const halfMs = this.#options.termMs / 2
     return this.#monotonicMs() - this.#sentAt.monotonicMs < halfMs && this.#now() - this.#sentAt.wallMs < halfMs
   }
 
-  /** Postgres' clock less this machine's. Milliseconds. */
+  /** Postgres' clock minus this machine's, in milliseconds. */
   get skewMs(): number {
     return this.#skewMs
   }
 
-  /** How often it lost its lane. */
+  /** How often this process lost its lane. */
   get fences(): number {
     return this.#fences
   }
 
-  /** Renews at once, when something says that the lane may be lost. */
+  /** Renews at once; to be called when something says that the lane may be lost. */
   hurry(): void {
     if (this.#timer === undefined || this.#beating !== undefined) return
     clearTimeout(this.#timer)
     this.#schedule(0)
   }
 
-  /** Gives the lane back. After the last write; what cannot be said now is found out by the others when the lease is over. */
+  /** Gives the lane back; to be called after the last write. If Postgres cannot be told, the other nodes notice when the lease is over. */
   async leave(): Promise<void> {
     this.#isLeaving = true
     clearTimeout(this.#timer)
@@ -153,7 +152,7 @@ export class LedgerNode {
         isDone = true
       }
     } catch (error) {
-      // Tried again soon; what follows from a lease that runs out is seen by `mayAdmit`.
+      // The renewal is soon tried again. If the lease runs out meanwhile, `mayAdmit` is false.
       if (!(error instanceof SessionFailure)) this.#listener.onBug(error)
     }
     const nextMs =
@@ -161,7 +160,7 @@ export class LedgerNode {
     this.#schedule(Math.max(0, nextMs))
   }
 
-  /** `onRegistered`: in the very turn from which on it may admit again. */
+  /** `onRegistered`: called in the very turn from which the process may admit again. */
   async #register(onRegistered: (identity: NodeIdentity) => void = () => undefined): Promise<NodeIdentity> {
     const { session, name, termMs } = this.#options
     this.#bootId ??= this.#options.bootId()
@@ -191,7 +190,7 @@ export class LedgerNode {
     }
     this.#learn(sentAt, Number(row.now_ms))
     await this.#options.onRenewed?.({ lane, boot, bootId, epoch })
-    // Where it was away itself, the others most likely were, too: they get the time to say so.
+    // If this node could not renew, the others probably could not either: they get half a term to renew before they are fenced.
     if (!row.has_left || sentAt.monotonicMs - this.#steadySinceMs < termMs / 2) return
     await session.ask('SELECT fence_expired(0)')
     this.#listener.onLeft()
@@ -201,7 +200,7 @@ export class LedgerNode {
     return { wallMs: this.#now(), monotonicMs: this.#monotonicMs() }
   }
 
-  /** Postgres read its clock between the sending and the answer: what lies outside of that is skew for certain. */
+  /** Postgres read its clock between the sending and the answer, so the skew is known up to half the time of the trip. Only what is certain counts. */
   #learn(sentAt: Readonly<{ wallMs: number; monotonicMs: number }>, postgresMs: number): void {
     this.#sentAt = sentAt
     const tripMs = this.#monotonicMs() - sentAt.monotonicMs

@@ -6,26 +6,26 @@ import type { Connection } from '../sql/connection.ts'
 import { FACTS, readFacts } from './peers.ts'
 
 /**
- * `running`: heard of within half a term. `silent`: not, so it admits nothing, and may come back. `lost`: its lease is over; the next node that looks takes over
- * what it had in flight. `free`: it ended, or that was done.
+ * `running`: the node renewed within the last half term. `silent`: it did not, so it admits nothing, and may come back. `lost`: its lease is over, and the next node that
+ * looks takes over its requests in flight. `free`: the node ended, or was taken over.
  */
 export type NodeState = 'running' | 'silent' | 'lost' | 'free'
 
 export type NodeReport = Readonly<{
   lane: number
-  /** Of the last one in this lane, where it is free. */
+  /** The name of the node; if the lane is free, of the last node in it. */
   name: string
   state: NodeState
-  /** Unix milliseconds, as the next ones. */
+  /** Unix milliseconds, like `beatAt` and `leaseUntil`. */
   startedAt: number
   beatAt: number
   /** Undefined: the lane is free. */
   leaseUntil: number | undefined
-  /** Of all accounts. */
+  /** The sum of its leases over all accounts. */
   leasedPicos: Picos
-  /** In flight for more than a second. */
+  /** How many of its requests have been in flight for more than a second. */
   requestCount: number
-  /** What it runs with, as far as it has said. */
+  /** The facts that the node runs with, as far as it has told them. */
   facts: NodeFacts
 }>
 
@@ -41,14 +41,14 @@ type Row = Readonly<{
   facts: string
 }>
 
-/** One moment for all of them, so that no clock runs between two rows. */
+/** The clock is read once for all rows, so that all are compared with the same moment. */
 const NODES = `
   SELECT lane, name, nodes.started_at AS "startedAt", beat_at AS "beatAt", lease_until AS "leaseUntil", clock.now AS "now",
     (SELECT CAST(coalesce(sum(amount_picos), 0) AS BIGINT) FROM leases WHERE leases.lane = nodes.lane) AS "leasedPicos",
     (SELECT count(*) FROM marks WHERE marks.boot_number = nodes.boot_number) AS "requestCount", ${FACTS} AS facts
   FROM (SELECT clock_ms() AS now) AS clock, nodes JOIN boots ON boots.number = boot_number ORDER BY lane`
 
-/** By lane. */
+/** All nodes, in the order of their lanes. */
 export const nodesOf = (db: Connection): readonly NodeReport[] =>
   db
     .query<Row, []>(NODES)
@@ -65,11 +65,11 @@ export const nodesOf = (db: Connection): readonly NodeReport[] =>
       facts: readFacts(facts),
     }))
 
-/** In what those differ that may come to admit: a free lane keeps what the last one in it said. */
+/** The differences among running and silent nodes, which admit or may admit again. Free lanes are left out: they keep the facts of their last node. */
 export const differencesOf = (nodes: readonly NodeReport[]): readonly FactDifference[] =>
   differencesAmong(nodes.filter(({ state }) => state === 'running' || state === 'silent'))
 
-/** A renewal writes both times at once, so what is between them is the term. */
+/** A renewal writes `beatAt` and `leaseUntil` at once, so their difference is the term. */
 function stateOf(beatAt: number, leaseUntil: number, now: number): NodeState {
   if (leaseUntil === 0) return 'free'
   if (leaseUntil < now) return 'lost'

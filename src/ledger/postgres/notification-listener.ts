@@ -1,6 +1,6 @@
 /**
- * Listens to what other nodes say by NOTIFY, and knows up to when nothing was missed. A lost connection gives no sign, so a node sends itself an echo four times a
- * second. Notifications come in the order of their commits: an echo that arrives proves that everything committed before it has arrived. Rules: nodes.md
+ * Listens to the notifications of other nodes, and knows up to which moment none was missed. A lost connection gives no sign, so a node sends itself an echo four times a
+ * second. Notifications come in the order of their commits, so an echo that arrives proves that everything committed before it has arrived. Rules: nodes.md
  * "Notifications".
  */
 
@@ -10,23 +10,23 @@ import { Session, SessionFailure } from './session.ts'
 
 export type NotificationListenerOptions = Readonly<{
   url: string
-  /** What stands in pg_stat_activity. */
+  /** The name of the connection in pg_stat_activity. */
   name: string
   onMessage: (message: NodeMessage) => void
-  /** Listening has begun, or has begun again: what was said before may have been missed. */
+  /** Called when listening has begun, or has begun again: earlier notifications may have been missed. */
   onMissed: () => void
   onBug: (bug: unknown) => void
-  /** Whose connection says the echoes; default: one of its own. */
+  /** The session that sends the echoes; default: the listener's own. */
   speaker?: Pick<Session, 'ask'>
   echoMs?: number
-  /** How long no echo comes until the connection is made anew. */
+  /** How long echoes may fail to arrive before the connection is made anew. */
   patienceMs?: number
   monotonicMs?: () => number
 }>
 
 const ECHO_MS = 250
 const PATIENCE_MS = 3_000
-/** How long a read counts as current without an echo. Milliseconds. */
+/** How long a read counts as current without an echo, in milliseconds. */
 const UNCONFIRMED_MS = 1_000
 
 export class NotificationListener {
@@ -37,14 +37,14 @@ export class NotificationListener {
   readonly #session: Session
   readonly #speaker: Pick<Session, 'ask'>
   readonly #echoChannel = `tollgate echo ${crypto.randomUUID().replaceAll('-', '')}`
-  /** When the echoes that have not arrived yet were sent, by their numbers. */
+  /** The echoes that have not arrived yet: when each was sent, by number. */
   readonly #echoes = new Map<number, number>()
   #lastEcho = 0
   #sinceMs = Number.POSITIVE_INFINITY
   #untilMs = Number.NEGATIVE_INFINITY
   #listeningSinceMs = Number.NEGATIVE_INFINITY
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** A subscription that was given up may still deliver: then it is not `isMine`, and nothing of it counts. */
+  /** The present subscription. One that was given up may still deliver; its `isMine` is false, and its messages are ignored. */
   #subscription: { isMine: boolean } | undefined
   #isListening = false
   readonly #firstListening = Promise.withResolvers<undefined>()
@@ -64,7 +64,7 @@ export class NotificationListener {
     this.#schedule(0)
   }
 
-  /** Resolves when it listens for the first time; with why it does not, when that takes too long. */
+  /** Resolves with undefined when listening has begun for the first time, or after `limitMs` with the reason why it has not. */
   async untilListening(limitMs: number): Promise<SessionFailure | undefined> {
     const { promise: late, resolve } = Promise.withResolvers<SessionFailure>()
     const timer = setTimeout(() => resolve(this.#failure), limitMs)
@@ -74,8 +74,8 @@ export class NotificationListener {
   }
 
   /**
-   * Whether what was read then is what it would be now, but for the last second: nothing that was said since has been missed, or there was no time for it. `readAtMs`:
-   * monotonic, before it was asked for.
+   * Whether a read of that time still counts, apart from changes of the last second: no notification since then was missed, or less than a second has passed. `readAtMs`: the
+   * monotonic time before the read was asked for.
    */
   isCurrent(readAtMs: number): boolean {
     const nowMs = this.#monotonicMs()
@@ -83,7 +83,7 @@ export class NotificationListener {
     return readAtMs >= this.#sinceMs && nowMs - this.#untilMs < UNCONFIRMED_MS
   }
 
-  /** No echo has arrived for the time of two: what depends on notifications is to be read from the rows. */
+  /** True when no echo has arrived for the time of two: whatever depends on notifications must then be read from the rows. */
   isStale(): boolean {
     return this.#monotonicMs() - this.#untilMs > 2 * this.#echoMs
   }
@@ -160,7 +160,7 @@ export class NotificationListener {
   }
 
   #onListening(): void {
-    // Those that are under way may have been said before.
+    // Echoes that are under way are dropped, because they may have been sent before listening began.
     this.#echoes.clear()
     this.#sinceMs = this.#monotonicMs()
     this.#options.onMissed()

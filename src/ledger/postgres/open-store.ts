@@ -8,7 +8,7 @@ import type { OpenedStore } from '../writing/store.ts'
 import { type Connectable, connectTo, whileAsking } from './connect.ts'
 import { PostgresStore } from './store.ts'
 
-/** All accounts wait while one of them is waited for; nodes have rows locked for milliseconds. */
+/** How long a statement waits for a lock. The wait is short, because all accounts wait meanwhile, and nodes lock rows for milliseconds only. */
 const LOCK_MS = 1_000
 
 export function openStore(

@@ -1,5 +1,5 @@
 /**
- * Opening a ledger on Postgres for writing: the database first, made or migrated where that is due, then this process's lane, then the thread that writes in it.
+ * Opens a ledger on Postgres for writing: first the database, which is made or migrated if that is due, then this process's lane, then the thread that writes in the lane.
  * Rules: ledger.md "Two stores"; nodes.md "Lanes and leases".
  */
 
@@ -30,16 +30,16 @@ import { NodeSupervisor } from './store-supervisor.ts'
 
 /** The limit of a statement of the heartbeat: well within a quarter of the shortest term. */
 const BEAT_MS_MAX = 2_000
-/** The limit of the first contact. */
+/** The limit of the first contact with the server. */
 const REACH_MS = 4_000
-/** With the last try five seconds at most. */
+/** How long joining is tried again; with the last try it takes at most five seconds. */
 const JOIN_MS = 2_500
 const LISTEN_MS = 5_000
 const JOIN_PAUSE_MS = 100
 /** The limit of a claim, and of keeping an answer of megabytes. */
 const ANSWER_MS_MAX = 5_000
 
-/** How long a node waits for the shared limits of a key; after that it lets in its own part of them. */
+/** How long a node waits for the shared limits of a key; after that it admits up to its own share of them. */
 const LIMIT_MS_MAX = 250
 
 export async function openLedger({
@@ -140,14 +140,14 @@ const notificationsOf = (
     name: `tollgate ${place.node} listens`,
     speaker: session,
     onMessage(message) {
-      // Its own changes are known where they were made.
+      // A node's own messages are ignored, because it learned its changes when it made them.
       if (message.lane !== node.identity?.lane) late.listener?.onMessage(message)
     },
     onMissed: () => late.listener?.onMissed(),
     onBug,
   })
 
-/** The limits of a heartbeat are short: a first connection to a busy server may need more than one of them. */
+/** Joins, with several tries: the limit of a heartbeat is short, and a first connection to a busy server may take longer. */
 async function joined(node: LedgerNode): Promise<SessionFailure | undefined> {
   const untilMs = performance.now() + JOIN_MS
   for (;;) {
@@ -170,7 +170,7 @@ function spillsAt(path: string): ReturnType<typeof takeSpillPlaces> | OpenProble
   }
 }
 
-/** Blocks this thread: there is nothing else to do before the ledger is open. */
+/** Makes or migrates the database. It blocks this thread, which has nothing else to do before the ledger is open. */
 function prepare(place: Connectable, options: LedgerOptions): OpenProblem | undefined {
   const { create, onMigration, needsStatementKey = false } = options
   const db = connectTo(place, 'write', 'opens')
@@ -191,7 +191,7 @@ function prepare(place: Connectable, options: LedgerOptions): OpenProblem | unde
   }
 }
 
-/** A gateway notes its server; one that lived through a failover has noted the new one. */
+/** Tells when the server is not the one that the ledger was last written on. A gateway notes its server; one that lived through a failover has noted the new one. */
 function tellOtherServer(db: Connection, { facts, onFault = () => undefined }: LedgerOptions): void {
   if (facts === undefined) return
   const [before, now] = [notedServer(db), serverNameOf(db)]

@@ -1,4 +1,7 @@
-/** The node that a process is, with what goes along with its renewals: what the others run with, and whether the server is still the same. Rules: nodes.md "Lanes and leases". */
+/**
+ * Makes this process's node, and what it does with each renewal: it compares facts with the other nodes, and looks whether the server is still the same. Rules: nodes.md
+ * "Lanes and leases".
+ */
 
 import type { FromSupervisor, SupervisorListener } from '../admission/store-supervisor.ts'
 import { statementKeyAt } from '../chain/statement-key.ts'
@@ -12,7 +15,7 @@ import { ServerWatch } from './server-watch.ts'
 import type { Session } from './session.ts'
 import type { NodeSupervisor } from './store-supervisor.ts'
 
-/** What is there once the ledger is made, which the node that comes before it tells. */
+/** The parts that are set only when the ledger is made, which is after its node: the node tells them what it learns. */
 export type Late = {
   tell: (message: FromSupervisor) => void
   listener: SupervisorListener | undefined
@@ -26,7 +29,7 @@ type Making = Readonly<{
     Readonly<{ onFault: (fault: LedgerFault) => void }>
 }>
 
-/** What only serves a moment says nothing. */
+/** A command, which has no `facts`, tells no facts to other nodes. */
 function peersOf(place: PostgresPlace, session: Session, { facts, onDifferent = () => undefined }: Making['options']): Peers {
   const statementKey = statementKeyAt(place)?.publicKey ?? 'none'
   const own = { statement_key: statementKey, lease_ms: `${place.leaseMs}` }
@@ -36,7 +39,7 @@ function peersOf(place: PostgresPlace, session: Session, { facts, onDifferent = 
 const GONE_WITH_SERVER =
   'a node was gone within a minute of the failover: what it alone had acknowledged just before, and the server lacks, is lost, and no report can name it'
 
-/** The thread looks over what it has acknowledged; after that the wallets are read again. */
+/** Makes the thread look over what it has acknowledged; if the server is new, the wallets are then read again. */
 function overlook(isNew: boolean, { tell, listener, supervisor }: Late): void {
   tell({ kind: 'lookOver' })
   if (!isNew) return
@@ -60,7 +63,7 @@ export function ownNode({ place, session, options }: Making, late: Late): Own {
       name: place.node,
       termMs: place.leaseMs,
       bootId: () => (boots++ === 0 ? bootId : `${bootId}-${boots}`),
-      // Before the ledger is there, it is being opened.
+      // Without a listener the ledger is still being opened, so the lease is renewed.
       mayRenew: () => late.listener?.hasThread() ?? true,
       now,
       onRenewed: async (identity) => {

@@ -1,5 +1,5 @@
 /**
- * Tells the other nodes in this node's row what it runs with, and finds in what they differ, with every renewal. Rules: nodes.md "Nodes that differ".
+ * With every renewal, writes the facts that this node runs with into its row, and compares them with those of the other nodes. Rules: nodes.md "Nodes that differ".
  */
 
 import { differencesAmong, type FactDifference, type FactsOfNode, LastingDifferences, type NodeFacts } from '../../core/node-facts.ts'
@@ -8,9 +8,9 @@ import { SessionFailure } from './session.ts'
 
 export type PeersOptions = Readonly<{
   session: Readonly<{ ask<Row>(text: string, values?: readonly (string | number)[]): Promise<readonly Row[]> }>
-  /** Of this node, now. */
+  /** The present facts of this node. */
   facts: () => NodeFacts
-  /** Told once of each difference that lasts. */
+  /** Called once for each difference that lasts. */
   onLasting: (difference: FactDifference) => void
   /** Milliseconds that never jump. */
   monotonicMs?: () => number
@@ -19,8 +19,8 @@ export type PeersOptions = Readonly<{
 type Row = Readonly<{ lane: bigint; name: string; facts: string }>
 
 /**
- * The row is written where it says something else. One that another boot's facts stand in says nothing: its node has not renewed yet, or is of a program that tells
- * nothing but the version of the tables that it knows.
+ * The facts of a node's row. A row with the facts of another boot counts as empty: its node has not renewed yet, or its program is older and tells only the version of the
+ * tables that it knows.
  */
 export const FACTS = `CASE WHEN facts_boot = boot_number THEN facts WHEN schema_version < 4 THEN '{"version":"an older one"}' ELSE '{}' END`
 const TELL = `
@@ -40,12 +40,12 @@ export class Peers {
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now())
   }
 
-  /** As of the last look. */
+  /** The differences at the last look. */
   get differences(): readonly FactDifference[] {
     return this.#differences
   }
 
-  /** What Postgres does not answer is asked again with the next renewal. */
+  /** If Postgres does not answer, the next renewal looks again. */
   async look({ lane, boot, epoch }: NodeIdentity, name: string): Promise<void> {
     const { session, facts: factsOf, onLasting } = this.#options
     const facts = factsOf()
@@ -61,7 +61,7 @@ export class Peers {
   }
 }
 
-/** Of any program, also a later one: what is no text is left out. */
+/** Reads the facts of any program, also of a later one: values that are no texts are left out. */
 export function readFacts(text: string): NodeFacts {
   const told: unknown = parsed(text)
   if (typeof told !== 'object' || told === null) return {}

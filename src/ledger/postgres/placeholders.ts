@@ -1,12 +1,12 @@
 /**
- * SQLite's placeholders as Postgres knows them: `?`, `?1`, `$name`, `:name` and `@name` become `$n`, where they stand in SQL and not in a string, a name or a
- * comment. A `?` operator of jsonb is not understood (use jsonb_exists), nor is a slice of an array by names. Rules: ledger.md "Two stores".
+ * Replaces SQLite's placeholders by those of Postgres: `?`, `?1`, `$name`, `:name` and `@name` become `$n`, except inside a string, a name or a comment. The `?` operator of
+ * jsonb is not supported (use jsonb_exists), nor is a slice of an array by names. Rules: ledger.md "Two stores".
  */
 
-/** `parameters[n - 1]` is what `$n` takes: the value of that name, or with undefined the n-th of the list. */
+/** `parameters[n - 1]` is the name of the value for `$n`; undefined: the value is the n-th of the list. */
 export type Numbered = Readonly<{ text: string; parameters: readonly (string | undefined)[] }>
 
-/** What no placeholder can stand in, then the placeholders. An unfinished string goes to the end of the text: Postgres will say what is wrong with it. */
+/** First the pieces in which no placeholder can stand, then the placeholders. An unfinished string goes to the end of the text, and Postgres reports it. */
 const PIECE = new RegExp(
   [
     /[eE]'(?:[^'\\]|\\[\s\S]|'')*'?/, // a string with escapes
@@ -44,7 +44,7 @@ export function numberPlaceholders(text: string): Numbered {
   return { text: numbered + text.slice(done), parameters }
 }
 
-/** As SQLite counts: `?` is one more than the greatest so far; a name has one number, wherever it stands. */
+/** The number of a placeholder, counted as SQLite does: `?` is one more than the greatest so far, and a name has the same number everywhere. */
 function placeOf(
   { number, name, next }: Readonly<Record<string, string | undefined>>,
   parameters: (string | undefined)[],

@@ -1,6 +1,6 @@
 /**
- * Whether what answers at a ledger's address gives each connection a session of its own: two that are open at once never have the same process of the server, and each
- * keeps its own. A pooler that lends processes for a transaction or a statement is found out before anything is made. Rules: nodes.md "Poolers".
+ * Checks that the server at a ledger's address gives each connection a session of its own: two open connections never share a process of the server, and each keeps its
+ * process. A pooler that lends processes for a transaction or a statement is found before anything is made. Rules: nodes.md "Poolers".
  */
 
 import { type PostgresPlace, placeText } from '../place.ts'
@@ -9,7 +9,7 @@ import { Session, SessionFailure } from './session.ts'
 
 const LOOKS = 2
 
-/** Also when it cannot be reached. `limitMs`: of a look. */
+/** The problem with the sessions; also the problem if the server cannot be reached. `limitMs`: the limit of one look. */
 export async function problemOfSessions(place: PostgresPlace, limitMs: number): Promise<OpenProblem | undefined> {
   const sessions = ['opens', 'looks'].map((what) => new Session({ url: place.url, name: `tollgate ${place.node} ${what}`, limitMs }))
   try {

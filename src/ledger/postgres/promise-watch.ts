@@ -1,9 +1,9 @@
-/** Tells what the server promises when a node starts and when it changes, such as when the last standby is gone. Rules: nodes.md "What Postgres promises". */
+/** Tells what the server promises, when a node starts and whenever the promise changes, such as when the last standby is gone. Rules: nodes.md "What Postgres promises". */
 
 import { type PromiseFacts, promiseOf, type ServerPromise } from '../../core/server-promise.ts'
 import { SessionFailure } from './session.ts'
 
-/** `synchronous_commit` as sessions begin with it, since the session that asks may have set its own. `waitedFor` is null where the role may not see which standbys a commit waits for. */
+/** `synchronous_commit` is the value with which sessions begin; the asking session may have its own. `waitedFor`: null if the role may not see for which standbys a commit waits. */
 export const PROMISE_FACTS = `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS "fullPageWrites",
   (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit') AS "synchronousCommit",
   current_setting('synchronous_standby_names') AS "standbyNames", count(*) AS standbys,
@@ -30,12 +30,12 @@ export class PromiseWatch {
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now())
   }
 
-  /** As it was told last. */
+  /** The promise that was told last. */
   get promise(): ServerPromise | undefined {
     return this.#promise
   }
 
-  /** With a renewal, but not with each. What Postgres does not answer is asked again with the next one. */
+  /** To be called with every renewal; only some of the calls ask Postgres. If Postgres does not answer, the next call asks again. */
   async look(): Promise<void> {
     const nowMs = this.#monotonicMs()
     if (nowMs - this.#lookedMs < EVERY_MS) return

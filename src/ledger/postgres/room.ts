@@ -1,9 +1,9 @@
-/** Whether the connections of all processes fit into the server, also while each is replaced by another. Rules: nodes.md "Connections". */
+/** Whether the server has room for the connections of all processes, also while each is replaced by a new one. Rules: nodes.md "Connections". */
 
 import { CONNECTIONS_MIN, connectionsNeeded } from '../../core/connections.ts'
 import type { Connection } from '../sql/connection.ts'
 
-/** `allowed`: those that this role may have there. `processes`: that write now. */
+/** `allowed`: how many connections this role may have on the server. `processes`: how many processes write now. `each`: the connections of one process. */
 export type Room = Readonly<{ allowed: number; processes: number; each: number; needed: number }>
 
 type Starting = Readonly<{ name?: string | null; count?: number }>
@@ -15,7 +15,7 @@ const ALLOWED = `SELECT least(
     (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())) AS allowed,
   (SELECT count(DISTINCT name) FROM (SELECT name FROM nodes WHERE lease_until >= clock_ms() UNION SELECT ?) AS names) AS processes`
 
-/** `starting`: a node that is about to be one, and how many of them. A name counts once: while it is replaced two have it. */
+/** The last parameter: the name of the node that is starting, and how many processes start. A name counts once, because two processes have it while one replaces the other. */
 export function roomFor(db: Connection, each = CONNECTIONS_MIN, { name = null, count = 1 }: Starting = {}): Room {
   const found = db.query<{ allowed: bigint; processes: bigint }, [string | null]>(ALLOWED).get(name)
   if (found === null) throw new Error('Postgres says nothing of its connections')

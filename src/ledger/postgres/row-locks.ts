@@ -1,6 +1,6 @@
 /**
- * Rows of accounts and keys that a transaction will write, locked in the order of their numbers before it begins: two nodes that take them in another order would
- * wait for one another. A group of settles does the same in its own statement. Rules: ledger.md "Settles on Postgres".
+ * Locks the rows of accounts and keys that a transaction will write, in the order of their numbers, before it writes: two nodes that lock rows in different orders would
+ * wait for each other. A group of settles does the same in its own statement. Rules: ledger.md "Settles on Postgres".
  */
 
 import type { Connection } from '../sql/connection.ts'
@@ -13,7 +13,7 @@ export class RowLocks {
 
   constructor(db: Connection) {
     this.#lockAccounts = db.query<unknown, [string, string, string]>(
-      // The numbers first: with an OR of them and a query all rows are read.
+      // The numbers are collected first, because Postgres would read all rows for an OR of numbers and a subquery.
       `SELECT number FROM accounts WHERE number = ANY (ARRAY(SELECT number FROM accounts WHERE number = ${anyOf('?1', 'BIGINT')}
          UNION SELECT number FROM accounts WHERE id = ${anyOf('?2', 'TEXT')}
          UNION SELECT account_number FROM keys WHERE id = ${anyOf('?3', 'TEXT')}))
@@ -24,7 +24,7 @@ export class RowLocks {
     )
   }
 
-  /** Of operations, whose checks must hold until they are written, and of the settles beside them. */
+  /** Locks the rows of operations, whose checks must hold until they are written, and those of the settles of the same group. */
   take(tasks: readonly WriteTask[]): void {
     const accountIds = new Set<string>()
     const keyIds = new Set<string>()

@@ -4,7 +4,7 @@ import { type PromiseFacts, promiseOf, type ServerPromise } from '../../core/ser
 import type { Connection } from '../sql/connection.ts'
 import { PROMISE_FACTS } from './promise-watch.ts'
 
-/** Times are Unix milliseconds by the server's clock. `settings`: those that a ledger needs, `on` or `off`. */
+/** Times are Unix milliseconds by the server's clock. `settings`: the settings that a ledger needs, each `on` or `off`. */
 export type ServerFacts = Readonly<{
   version: string
   settings: Readonly<Record<'fsync' | 'full_page_writes' | 'synchronous_commit', string>>

@@ -5,20 +5,20 @@ import { SessionFailure } from './session.ts'
 
 export type ServerWatchOptions = Readonly<{
   session: Readonly<{ ask<Row>(text: string): Promise<readonly Row[]> }>
-  /** With the first look that meets another server, and with those of the minute after it. */
+  /** Called by the first look that finds another server, and by each look in the minute after it. */
   onOther: (isNew: boolean) => void
   /** Milliseconds that never jump. */
   monotonicMs?: () => number
 }>
 
-/** A node that died with the old server is fenced within it, and what waits for another node is written. */
+/** How long a failover counts as recent: within this time a node that died with the old server is fenced, and writes that wait for another node are done. */
 const AFTERWARDS_MS = 60_000
 
 export class ServerWatch {
   readonly #options: ServerWatchOptions
   readonly #monotonicMs: () => number
   #name = ''
-  /** It keeps its name to itself: asked again and again it would log as many errors. */
+  /** Whether the server does not tell its name. It is not asked again, because it would log an error each time. */
   #isMute = false
   #otherSinceMs = Number.NEGATIVE_INFINITY
 
@@ -27,12 +27,12 @@ export class ServerWatch {
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now())
   }
 
-  /** Less than a minute ago it was another server. */
+  /** Whether the server became another one less than a minute ago. */
   get isRecent(): boolean {
     return this.#monotonicMs() - this.#otherSinceMs < AFTERWARDS_MS
   }
 
-  /** What Postgres does not answer is asked again with the next renewal. */
+  /** If Postgres does not answer, the next renewal looks again. */
   async look(): Promise<void> {
     if (this.#isMute) return
     const name = await this.#ask()

@@ -6,13 +6,13 @@ type Session = Readonly<{ access: 'read' | 'write'; timeoutMs: number; lockMs?: 
 
 const CHECKED_EVERY_MS = 1_000
 
-/** By the names of Postgres, times in ms: https://www.postgresql.org/docs/current/runtime-config-client.html */
+/** The settings by Postgres' names, times in ms: https://www.postgresql.org/docs/current/runtime-config-client.html */
 export const settingsOf = ({ access, timeoutMs, lockMs = timeoutMs }: Session): Settings => ({
   search_path: 'ledger',
-  // A merge join walks an index of all keys where a question is of a few.
+  // A merge join would walk an index of all keys, even for a question about a few.
   ...(access === 'read' ? { enable_mergejoin: 'off' } : {}),
   TimeZone: 'UTC',
-  // How Postgres spells a rule or a view, and how it reads a pattern with a backslash, are not to depend on what the server's other databases need.
+  // The server's other databases may need settings by which Postgres spells a constraint or a view, or reads a backslash, in another way: this session fixes them.
   quote_all_identifiers: 'off',
   standard_conforming_strings: 'on',
   default_transaction_isolation: 'read committed',
@@ -20,6 +20,6 @@ export const settingsOf = ({ access, timeoutMs, lockMs = timeoutMs }: Session): 
   statement_timeout: `${timeoutMs}`,
   lock_timeout: `${lockMs}`,
   idle_in_transaction_session_timeout: `${2 * timeoutMs}`,
-  // A server that does not notice that its client is gone would keep its locks.
+  // Otherwise a server that does not notice that its client is gone would keep the locks of the session.
   client_connection_check_interval: `${CHECKED_EVERY_MS}`,
 })

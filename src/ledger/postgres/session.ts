@@ -1,6 +1,6 @@
 /**
- * An asynchronous connection to Postgres, for what goes on beside the thread that writes: a node's heartbeat, what it hears, claims. Nothing here waits longer than its
- * limit: Postgres ends a slow statement itself, and a server that does not answer at all is left, so that the next question makes a new connection. Rules: nodes.md
+ * An asynchronous connection to Postgres for the work beside the thread that writes: a node's heartbeat, notifications, claims. Nothing here waits longer than its limit:
+ * Postgres itself ends a slow statement, and the connection to a server that does not answer is closed, so that the next question makes a new one. Rules: nodes.md
  * "Lanes and leases".
  */
 
@@ -10,19 +10,19 @@ import { ConnectionPool } from '../../../db/postgres/connection-pool.ts'
 export type SessionOptions = Readonly<{
   /** `postgres://user:password@host:port/database`. */
   url: string
-  /** What stands in pg_stat_activity. */
+  /** The name of the connection in pg_stat_activity. */
   name: string
-  /** Of a statement. */
+  /** The limit of a statement. */
   limitMs: number
   /** How many statements may run at once; default 1. */
   connections?: number
-  /** A statement was done. */
+  /** Called when a statement was done. */
   onDone?: () => void
-  /** A connection that was there is gone, and it was not this session that closed it. */
+  /** Called when a connection was lost that this session did not close. */
   onLost?: () => void
 }>
 
-/** What Postgres said, or that it said nothing. `sqlState`: five characters, '' where there is none. Values are in neither. */
+/** What Postgres said, or that it did not answer. `sqlState`: five characters, or '' if there is none. Neither it nor the message holds values of rows. */
 export class SessionFailure extends Error {
   override readonly name = 'SessionFailure'
   readonly sqlState: string
@@ -35,7 +35,7 @@ export class SessionFailure extends Error {
 
 type Value = string | number | bigint | Uint8Array | null
 
-/** Beyond the limit of a statement, for Postgres' own refusal to arrive. */
+/** The time after a statement's limit in which Postgres' own refusal may arrive. */
 const GRACE_MS = 500
 
 export class Session {
@@ -47,7 +47,7 @@ export class Session {
     this.#options = options
   }
 
-  /** Rows by the names of their columns, integers of 64 bits as bigints. Rejects with a SessionFailure; the statement may have been done all the same. */
+  /** Resolves with the rows, as objects by column name; integers of 64 bits are bigints. Rejects with a SessionFailure; the statement may have been done all the same. */
   ask<Row>(text: string, values: readonly Value[] = []): Promise<readonly Row[]> {
     return this.#within(async (sql) => {
       const pool = this.#poolOf(sql)
@@ -58,8 +58,8 @@ export class Session {
   }
 
   /**
-   * Resolves when this session is told of what is said on the channel; `onListening`: then. Ends with the session, which must be closed when its connection is lost: Bun
-   * would make another one by itself, and tell standard error whenever it cannot.
+   * Resolves when this session listens to the channel; `onListening` is called at that moment. Listening ends with the session, which must be closed when its connection is
+   * lost: Bun would otherwise make another connection by itself, and write to standard error whenever it cannot.
    */
   listen(channel: string, onHeard: (text: string) => void, onListening: () => void): Promise<void> {
     return this.#within(async (sql) => void (await sql.listen(channel, onHeard, onListening)))
@@ -82,7 +82,7 @@ export class Session {
     }
   }
 
-  /** The next question makes a new connection; what is being asked fails. */
+  /** Closes the connection: statements that are under way fail, and the next question makes a new connection. */
   close(): void {
     this.#leave()
   }

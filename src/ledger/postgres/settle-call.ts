@@ -1,5 +1,5 @@
 /**
- * The statements by which checkpoints and attempts of a group are written, and the parameters of these and of `SETTLE`: a column each, as the text of an array, which
+ * The statements that write a group's checkpoints and attempts, and the parameters of these and of `SETTLE`. Each parameter is one column, as the text of an array, which
  * crosses threads as one string. Rules: ledger.md "Settles on Postgres".
  */
 
@@ -21,7 +21,7 @@ export const PUT_CHECKPOINTS = `INSERT INTO marks (${CHECKPOINT_COLUMNS.join(', 
 export const INSERT_ATTEMPTS = `INSERT INTO attempts (${ATTEMPT_COLUMNS.join(', ')}) SELECT * FROM unnest(${arraysOf(ATTEMPT_COLUMNS)})
   ON CONFLICT (request_id, attempt) DO NOTHING`
 
-/** Rows of `width` values each, as the texts of as many arrays. */
+/** Turns rows of `width` values into `width` arrays, as texts. */
 export function columnTexts(rows: readonly (readonly Value[])[], width: number): readonly string[] {
   const texts: string[] = []
   for (let column = 0; column < width; column++) {

@@ -1,6 +1,6 @@
 /**
- * Which key signs the statements of a ledger on Postgres: its public half is recorded in `meta` by every node that starts with one, and before a command prints a
- * statement. Once a key is recorded, a node without one does not start: its statements could not be told from those that a stranger signed. Rules: ledger.md "Statements".
+ * The record of the key that signs the statements of a ledger on Postgres. Every node that starts with a key records its public half in `meta`, and so does a command before
+ * it prints a statement. Once a key is recorded, a node without a key does not start: nobody could tell its statements from those of a stranger. Rules: ledger.md "Statements".
  */
 
 import type { DatabaseProblem } from '../../../db/problem.ts'
@@ -9,7 +9,7 @@ import { type PostgresPlace, placeText } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
 import { PostgresConnection } from './connection.ts'
 
-/** `db`: a connection that may write. Another key may take the place of the one before. */
+/** Records the place's key, if it has one; it may replace another. A place without a key is a problem if a key is recorded. `db`: a connection that may write. */
 export function takeSigningKey(db: Connection, place: PostgresPlace): DatabaseProblem | undefined {
   const key = statementKeyAt(place)
   if (key !== undefined) recordSigningKey(db, key.publicKey)
@@ -27,7 +27,7 @@ export function recordSigningKey(db: Connection, publicKey: string): void {
   ).run(publicKey)
 }
 
-/** For a command that signs, on a connection of its own. Throws what the connection throws. */
+/** Records the key for a command that signs, on a connection of its own. Throws what the connection throws. */
 export function recordSigningKeyAt(place: PostgresPlace & Readonly<{ startSyncDriver: () => Worker }>): void {
   const db = new PostgresConnection({
     url: place.url,

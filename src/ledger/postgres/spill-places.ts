@@ -1,6 +1,6 @@
 /**
- * Which spill is this process's own: several of one folder write the same ledger, and a new one starts while the old one still drains. Each locks a file of its own for as
- * long as it lives, and not for as long as one of its threads does; the next process takes what a dead one left. Rules: ledger.md "Spill"; nodes.md "Fencing".
+ * Chooses this process's own spill. Several processes of one folder may write the same ledger, and a new one starts while the old one still drains. Each locks a file of its
+ * own until the process ends, and not only until a thread ends; the next process takes over the spill of a dead one. Rules: ledger.md "Spill"; nodes.md "Fencing".
  */
 
 import { closeSync, constants, mkdirSync, openSync, readdirSync } from 'node:fs'
@@ -9,7 +9,7 @@ import type { SpillsAt } from '../place.ts'
 import { tryLock } from '../writing/flock.ts'
 import { spillPathOf } from '../writing/spill.ts'
 
-/** All of them are locked until `release`. */
+/** The spills of this process, all locked until `release`. */
 type SpillPlaces = SpillsAt & Readonly<{ release: () => void }>
 
 const OPEN_OR_MAKE = constants.O_RDWR | constants.O_CREAT
@@ -36,7 +36,7 @@ export function takeSpillPlaces(ledgerPath: string): SpillPlaces {
   return { own, left, release: () => handles.splice(0).forEach(closeSync) }
 }
 
-/** Lowest first. */
+/** The numbers of the spills in the folder, lowest first. */
 function numbersAt(ledgerPath: string): readonly number[] {
   const before = `${basename(ledgerPath)}.`
   return readdirSync(dirname(ledgerPath))

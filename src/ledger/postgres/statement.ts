@@ -1,4 +1,4 @@
-/** A statement with its placeholders numbered. Rows come as SQLite's do. Rules: ledger.md "Two stores". */
+/** A statement whose placeholders are numbered. Its rows look like SQLite's. Rules: ledger.md "Two stores". */
 
 import type { Numbered } from './placeholders.ts'
 import type { DriverValue, Rows } from './sync-driver-message.ts'
@@ -9,7 +9,7 @@ type AskedConnection = Readonly<{
   iterate(text: string, values: readonly DriverValue[]): Iterable<unknown>
 }>
 
-/** The type of rows is the caller's word, as with bun:sqlite: hence `never`. Values are given as there: a list, or one object by name. */
+/** The caller declares the type of rows, as with bun:sqlite; the methods return `never` so that it fits any. Values are given as there: a list, or one object by name. */
 export class PostgresStatement {
   readonly #connection: AskedConnection
   readonly #numbered: Numbered

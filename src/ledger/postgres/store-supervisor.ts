@@ -1,6 +1,6 @@
 /**
- * Supervises what a node has beside its thread: its lane, renewed for as long as the ledger is open and left after the last write, what the others say, and the claims of its
- * requests. Rules: nodes.md "Lanes and leases", "Notifications".
+ * Supervises what a node has beside its thread: its lane, which is renewed for as long as the ledger is open and given back after the last write, the messages of other nodes,
+ * and the claims of its requests. Rules: nodes.md "Lanes and leases", "Notifications".
  */
 
 import type { Patience } from '../admission/patience.ts'
@@ -10,7 +10,7 @@ import type { PostgresLimits } from './limits.ts'
 import type { LedgerNode } from './node-lease.ts'
 import type { NotificationListener } from './notification-listener.ts'
 
-/** `onLeft` is called once the lane was given back. */
+/** `onLeft`: called once the lane was given back. */
 type Parts = Readonly<{
   node: LedgerNode
   notifications: NotificationListener
@@ -43,7 +43,7 @@ export class NodeSupervisor implements StoreSupervisor {
 
   onWalCheckpointDue(): void {}
 
-  /** Removes claims that had ended and are there again after a failover. */
+  /** Removes claims that had ended and that a failover brought back. */
   onFailover(): void {
     this.#parts.answers.endGhosts()
   }

@@ -1,6 +1,6 @@
 /**
- * The ledger over Postgres, which other nodes write as well: what only that has beside the state machine. A statement that was not answered may have been done: the
- * group is repeated, because every write is once by its id. Rules: ledger.md "Settles on Postgres".
+ * The ledger over Postgres, which other nodes write as well: what this store has in addition to `GroupWrites`. A statement that was not answered may have been done, so the
+ * group is repeated: a write that comes twice is done once, by its id. Rules: ledger.md "Settles on Postgres".
  */
 
 import { sql } from 'drizzle-orm'
@@ -18,9 +18,9 @@ import { PostgresEngine } from './engine.ts'
 import { LostWrites, type Writes } from './lost-writes.ts'
 import { describeFailure, isStorageFailure } from './storage-failure.ts'
 
-/** Checkpoints that are waived in one transaction. */
+/** How many checkpoints are waived in one transaction. */
 const RECOVERED_AT_ONCE = 256
-/** Idempotency keys that are over are looked for behind so many settles, and so many of them go at once. */
+/** After this many settles, expired idempotency keys are deleted, up to a limit at a time. */
 const TIDIED_AFTER = 4_096
 const FORGOTTEN_MAX = 2 * TIDIED_AFTER
 
@@ -41,7 +41,7 @@ export class PostgresStore implements Store {
   #writes: GroupWrites
   #settled = 0
 
-  /** `db`: of its own, opened by db/postgres/open.ts. `node`: that writes. Throws what Postgres says. */
+  /** `db`: a connection of the store's own, opened by db/postgres/open.ts. `node`: the node that writes. Throws what Postgres says. */
   constructor(db: CountedConnection, node: NodeIdentity) {
     this.#db = db
     this.#node = node
@@ -56,7 +56,7 @@ export class PostgresStore implements Store {
     this.#lost = new LostWrites({ db, acknowledged: this.#acknowledged, writes: this.#writesAgain(), lane: () => this.#node.lane })
   }
 
-  /** It was fenced, and is a node again: another boot, and maybe in another lane. */
+  /** To be called when the process was fenced and is a node again, as another boot and maybe in another lane. */
   rejoin(node: NodeIdentity): void {
     this.#node = node
     this.#engine = new PostgresEngine(this.#db, node)
@@ -78,10 +78,10 @@ export class PostgresStore implements Store {
   }
 
   apply(tasks: readonly Task[], unsettled?: ReadonlySet<number>): Applied | NotApplied {
-    // A connection that is not used does not know that it is lost.
+    // An unused connection does not notice that it is lost, so it is used here.
     if (tasks.length === 0) this.canWrite()
     const problem = tasks.length > 0 && tasks.every(isRead) ? undefined : this.#lost.look()
-    // Leases and reads are refused one by one.
+    // A group without writes goes on: its leases and reads are refused one by one.
     if (problem !== undefined && (tasks.length === 0 || tasks.some(isWrite))) return problem
     const applied = this.#writes.apply(tasks, unsettled)
     if (applied.kind === 'failed') return applied
@@ -93,7 +93,7 @@ export class PostgresStore implements Store {
       : { ...applied, faults: [...faults, ...applied.faults], changes: [...changes, ...applied.changes] }
   }
 
-  /** Of boots that have no lane any more. Other nodes may do the same at the same moment. */
+  /** Waives requests of boots that have no lane any more. Other nodes may do the same at the same moment. */
   recover(now: number, onStep: () => void = () => undefined): number | NotApplied {
     const problem = this.#lost.look()
     if (problem !== undefined) return problem
@@ -140,7 +140,7 @@ export class PostgresStore implements Store {
     this.#db.close()
   }
 
-  /** Whose numbers the acknowledged debits name, while the server still is the one that gave them. */
+  /** Learns the ids of the keys in acknowledged debits, while the server is still the one that gave their numbers. */
   #learnKeys(): void {
     const { newKeys } = this.#acknowledged
     if (newKeys.length === 0 || !this.#lost.isCurrent) return
@@ -165,7 +165,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** True: it was committed. A storage that fails, or a lane that was lost, is met by the next settle. */
+  /** True: `write` was committed. If the storage fails or the lane is lost, the next settle reports it. */
   #attempt(write: () => void): boolean {
     try {
       this.#engine.transact(write, { isDurable: true })

@@ -5,7 +5,7 @@ import type { Settings } from '../../../db/postgres/connection-pool.ts'
 
 export type ArrayType = 'BIGINT' | 'TEXT' | 'BYTEA'
 
-/** A parameter on its way: an array goes with the type of its elements. */
+/** A parameter as it is sent to the driver; an array has the type of its elements beside it. */
 export type DriverValue =
   | bigint
   | number
@@ -15,28 +15,28 @@ export type DriverValue =
   | Readonly<{ elements: readonly unknown[] | BigInt64Array; type: ArrayType }>
 
 export type OpenDriver = Readonly<{
-  /** The port that statements come by; the answer to each is there before `answered[0]` is 1. */
+  /** The port by which statements arrive. The answer to a statement is posted before `answered[0]` becomes 1. */
   port: MessagePort
   answered: Int32Array
   url: string
-  /** What stands in pg_stat_activity. */
+  /** The name of the connection in pg_stat_activity. */
   name: string
   settings: Settings
   connectTimeoutMs: number
 }>
 
 export type ToDriver = Readonly<{
-  /** Without parameters, each answered by a tag alone, before `text`. */
+  /** Statements that are run before `text`; they have no parameters and return no rows. */
   first: readonly string[]
-  /** Undefined: in one go and not prepared; `text` may be many statements then, whose rows are not told. */
+  /** Undefined: `text` is not prepared and may be several statements, whose rows are not returned. */
   values: readonly DriverValue[] | undefined
   text: string
 }>
 
-/** Types by their number in pg_type. `changes`: rows that were written, or found. */
+/** `types`: numbers in pg_type. `changes`: how many rows were written, or found. */
 export type Rows = Readonly<{ names: readonly string[]; types: readonly number[]; rows: readonly (readonly unknown[])[]; changes: number }>
 
-/** `isLost`: the connection is gone, with the transaction that it had. `wasAsked`: there was one, so Postgres may have got the statement. */
+/** `isLost`: the connection is gone, and its transaction with it. `wasAsked`: there was a connection, so Postgres may have got the statement. */
 export type DriverFault = Readonly<{
   sqlState: string
   message: string

@@ -1,6 +1,6 @@
 /**
- * The thread that holds a connection's socket: a Worker's own file, it begins when it is loaded. It does one statement at a time and never makes a second
- * connection by itself, so that nothing of a transaction can go on in another one. Rules: ledger.md "Two stores".
+ * The thread that holds a connection's socket; as the file of a Worker, it begins when it is loaded. It runs one statement at a time and never makes a second
+ * connection by itself, so that no transaction can continue on another connection. Rules: ledger.md "Two stores".
  */
 
 import { parentPort } from 'node:worker_threads'
@@ -8,7 +8,7 @@ import { type ReservedSQL, SQL } from 'bun'
 import { settingStatement } from '../../../db/postgres/connection-pool.ts'
 import type { DriverFault, DriverValue, FromDriver, OpenDriver, Rows, ToDriver } from './sync-driver-message.ts'
 
-/** Class 08: how Postgres itself calls what a driver finds out about the connection. */
+/** A code of class 08, which Postgres uses for connection errors that a driver reports. */
 const NO_CONNECTION = '08001'
 const CONNECTION_FAILURE = '08006'
 
@@ -49,7 +49,7 @@ class SyncDriver {
   }
 
   async ask({ first, text, values }: ToDriver): Promise<FromDriver> {
-    // Reserved, because a pool would go on with another connection where this one is lost.
+    // The connection is reserved, because a pool would go on with another one if it is lost.
     this.#connection ??= await this.#connect()
     for (const statement of first) await this.#connection.unsafe(statement)
     const query = this.#connection.unsafe<Result>(text, values?.map(this.#given))
@@ -81,7 +81,7 @@ class SyncDriver {
 
 const wordsOf = (error: unknown) => ({ message: String(error), errno: undefined, constraint: undefined, severity: undefined })
 
-/** Many statements at once have a list of lists and no columns. */
+/** The result of Bun's client; for several statements at once it is a list of lists, without columns. */
 type Result = readonly unknown[][] & Readonly<{ columns?: readonly Readonly<{ name: string; type: number }>[]; count?: number }>
 
 function rowsOf(result: Result): Rows {

@@ -14,7 +14,7 @@ export class PostgresArray {
   }
 }
 
-/** The values for a statement's `$1`, `$2`, … out of what was given: a list by place, or one object by name. */
+/** The values for a statement's `$1`, `$2`, …, taken from a list by place or from one object by name. */
 export function driverValues({ parameters, text }: Numbered, given: readonly unknown[]): readonly DriverValue[] {
   const [first] = given
   const values = given.length === 1 && Array.isArray(first) ? (first as readonly unknown[]) : given
@@ -26,7 +26,7 @@ export function driverValues({ parameters, text }: Numbered, given: readonly unk
   })
 }
 
-/** Whole numbers go as int8, so that a statement's plan does not depend on how large they are. */
+/** Whole numbers are sent as int8, so that a statement's plan does not depend on how large they are. */
 function driverValue(value: unknown): DriverValue {
   switch (typeof value) {
     case 'bigint':
@@ -51,7 +51,7 @@ const asIs: Reader = (value) => value
 const asInteger: Reader = (value) => (typeof value === 'number' || typeof value === 'boolean' ? BigInt(value) : value)
 const asBlob: Reader = (value) => (value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value)
 
-/** By the number of the type in pg_type. Others, such as the numeric that sum() makes of integers, are a bug of the statement: it must CAST. */
+/** Readers by the type's number in pg_type. Any other type, such as the numeric that sum() makes of integers, is a bug of the statement, which must CAST. */
 const READERS: ReadonlyMap<number, Reader> = new Map([
   ...[16, 20, 21, 23].map((type) => [type, asInteger] as const), // bool, int8, int2, int4
   ...[17].map((type) => [type, asBlob] as const), // bytea
@@ -60,7 +60,7 @@ const READERS: ReadonlyMap<number, Reader> = new Map([
   ...[1009, 1016, 2278].map((type) => [type, asIs] as const), // text[], int8[], void
 ])
 
-/** The rows in place, as SQLite would have them. */
+/** Changes the rows in place into what SQLite would return. */
 export function readRows({ names, types, rows }: Rows): unknown[][] {
   const readers = types.map((type, column) => {
     const reader = READERS.get(type)
@@ -70,7 +70,7 @@ export function readRows({ names, types, rows }: Rows): unknown[][] {
   return rows.map((row) => row.map((value, column) => (value === null ? null : readers[column]?.(value))))
 }
 
-/** Of two columns of one name the last one counts, as in SQLite. */
+/** If two columns have the same name, the last one counts, as in SQLite. */
 export const asRecord = (names: readonly string[], row: readonly unknown[]): Record<string, unknown> => {
   const record: Record<string, unknown> = {}
   for (let column = 0; column < names.length; column++) record[names[column] ?? ''] = row[column]

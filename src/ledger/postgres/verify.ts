@@ -8,7 +8,7 @@ import type { Connection } from '../sql/connection.ts'
 import { catalogueOf } from './catalogue.ts'
 import { isStorageFailure, PostgresError } from './storage-failure.ts'
 
-/** Empty for a sound ledger. Where the schema is another the rows may not be readable at all: then only that is told. */
+/** Empty for a sound ledger. If the schema differs, the rows may not be readable at all: then only the schema's differences are returned. */
 export function differencesInDatabase(db: Connection): readonly Difference[] {
   const ofSchema = schemaFindings(db)
   try {
@@ -19,15 +19,15 @@ export function differencesInDatabase(db: Connection): readonly Difference[] {
   }
 }
 
-/** What is not there counts as the storage's fault where it is written, and here it is what was to be found. Class 42: syntax and names. */
+/** A missing table or function counts as a storage failure for a writer; here it is a finding. Class 42: syntax and names. */
 const isOfStatement = (error: PostgresError): boolean => !isStorageFailure(error) || error.sqlState.startsWith('42')
 
 const OPEN_MS_MAX = 2_000
 const LOOK_MS = 10
 
 /**
- * Numbers are given before they are committed, by transactions that have begun to write. So when all are over that wrote at the moment of the greatest number that is
- * seen, none below it can come any more. Undefined: one stays open for long, or this very one writes.
+ * The number up to which every receipt is committed or never will be. A transaction gets its numbers before it commits. So once all transactions have ended that were writing
+ * when the greatest number was seen, no lower number can appear. Undefined: such a transaction stays open for long, or this connection's own transaction writes.
  */
 function settledEnd(db: Connection): number | undefined {
   const seen = db

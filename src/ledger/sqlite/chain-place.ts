@@ -1,4 +1,4 @@
-/** The ends of the chains of a file: in the rows of the accounts, and all of lane 0. Rules: ledger.md "Chain". */
+/** The ends of a file's chains: they stand in the rows of the accounts, and all chains are of lane 0. Rules: ledger.md "Chain". */
 
 import type { Database } from 'bun:sqlite'
 import type { ChainPlace } from '../sql/chain-place.ts'

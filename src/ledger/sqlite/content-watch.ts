@@ -1,6 +1,6 @@
 /**
- * Whether the open file and its log have what was written here and nothing else. Between checkpoints nothing of the file changes; what changes is explained by a
- * checkpoint, ours or another program's, or it is an overwrite. Rules: ledger.md "A ledger that is overwritten".
+ * Checks that the open file and its log have what was written here and nothing else. Between WAL checkpoints the file does not change: a change that no checkpoint
+ * explains, ours or another program's, is an overwrite. Rules: ledger.md "A ledger that is overwritten".
  */
 
 import type { LockedFile } from '../place.ts'
@@ -12,7 +12,7 @@ import type { SqliteStore } from './store.ts'
 type Watched = Readonly<{ path: string; file: LockedFile }>
 type WatchedStore = Pick<SqliteStore, 'progress' | 'generations' | 'advanceGeneration'>
 
-/** Another program that empties the log again and again beside our own checkpoints leaves two looks without an explanation about once in a thousand. */
+/** How many looks in a row must be suspect: if another program empties the log again and again beside our own checkpoints, two looks in a row are, about once in a thousand. */
 const SUSPECT_LOOKS = 3
 
 export class ContentWatch {
@@ -20,10 +20,10 @@ export class ContentWatch {
   readonly #store: WatchedStore
   #file: FileState
   #log: LogState | undefined
-  /** As of the last look at which no checkpoint ran and all that had changed was explained. */
+  /** The file and the log's progress at the last look at which no checkpoint ran and every change was explained. */
   #known: Readonly<{ file: FileState; moved: number }>
   #suspect: string | undefined
-  /** In a row that found something suspect. */
+  /** How many looks in a row have found something suspect. */
   #suspectLooks = 0
 
   constructor(watched: Watched, store: WatchedStore) {
@@ -38,24 +38,24 @@ export class ContentWatch {
     return this.#file
   }
 
-  /** Which log it is. */
+  /** The state of the log at the last look that explained it. */
   get log(): LogState | undefined {
     return this.#log
   }
 
-  /** What changed and is not explained so far. */
+  /** The path of a file with a change that is not explained so far. */
   get suspect(): string | undefined {
     return this.#suspect
   }
 
   /**
-   * What was overwritten. `isOurs`: a checkpoint of ours runs, or every commit goes into the file at once. `mayAdvance`: a generation that is in the file may get
-   * its successor.
+   * Returns the path of what was overwritten. `isOurs`: a checkpoint of ours runs, or every commit goes into the file at once. `mayAdvance`: whether a new generation
+   * may be written once the newest one is in the file.
    */
   look({ isOurs, mayAdvance }: Readonly<{ isOurs: boolean; mayAdvance: boolean }>): string | undefined {
     const { path } = this.#watched
     const before = this.#file
-    // In this order: what a checkpoint changes behind one of these questions is explained by the next look's answers.
+    // The order matters: if a checkpoint changes something after one of these questions, the next look's answers explain the change.
     const { frames, moved } = this.#store.progress
     const now = this.#seen()
     const log = stateOfLog(logOf(path))
@@ -64,7 +64,7 @@ export class ContentWatch {
     const isStill = isSameFile(now, before)
     const suspect = this.#whatIsSuspect(now, log, { frames, moved, isOurs })
     this.#suspectLooks = suspect === undefined ? 0 : this.#suspectLooks + 1
-    // Only where the file stands still: until then some checkpoint may be at it.
+    // The file must not have changed since the last look: otherwise a checkpoint may be writing it.
     if (this.#suspectLooks >= SUSPECT_LOOKS && isStill && !isCheckpointed(path)) return suspect
     this.#suspect = suspect
     if (suspect !== undefined) return undefined
@@ -80,13 +80,13 @@ export class ContentWatch {
     { frames, moved, isOurs }: Readonly<{ frames: number; moved: number; isOurs: boolean }>,
   ): string | undefined {
     const { known, path } = { known: this.#known, path: this.#watched.path }
-    // A log begins anew only when all of it is in the file, the newest generation, too; by another program with any salt.
+    // A log begins anew only when all of it is in the file, with the newest generation. If another program makes it begin anew, its salt may be any.
     const isNewer = now.generation !== known.file.generation
     if (log?.id === this.#log?.id && !logCanFollow(isNewer ? undefined : this.#log, log, frames, now)) return logOf(path)
     return isOurs || isNewer || moved !== known.moved || isSameFile(now, known.file) ? undefined : path
   }
 
-  /** The commit may begin the log anew. */
+  /** Writes a new generation. Its commit may make the log begin anew, so the log is read again. */
   #advance(): void {
     this.#store.advanceGeneration()
     this.#log = stateOfLog(logOf(this.#watched.path))

@@ -1,4 +1,4 @@
-/** The statements of a group's debits in a file: all that runs with every request, bound by position. Rules: ledger.md "Guards". */
+/** The statements of a group's debits in a file. They run with every request, so their values are bound by position. Rules: ledger.md "Guards". */
 
 import type { Changes, Database } from 'bun:sqlite'
 import { INSERT_RECEIPT } from '../columns/receipt.ts'
@@ -7,14 +7,14 @@ import { ATTEMPT_COLUMNS, CHECKPOINT_CHANGES, CHECKPOINT_COLUMNS, COUNTERS } fro
 
 export function prepareDebitStatements(db: Database) {
   return {
-    /** Where it is there already, `changes` is 0. */
+    /** If the request has a receipt already, `changes` is 0. */
     insertReceipt: db.prepare(INSERT_RECEIPT) as unknown as OfRow,
     insertAttempt: db.prepare(`INSERT INTO attempts ${rowOf(ATTEMPT_COLUMNS)} ON CONFLICT (request_id, attempt) DO NOTHING`),
     putCheckpoint: db.prepare(
       `INSERT INTO marks ${rowOf(CHECKPOINT_COLUMNS)} ON CONFLICT (request_id) DO UPDATE SET ${CHECKPOINT_CHANGES.map((name) => `${name} = excluded.${name}`).join(', ')}`,
     ),
     deleteCheckpoint: db.prepare<undefined, [string]>('DELETE FROM marks WHERE request_id = ?'),
-    /** key, header, body, request, expiry, time of the settle: one that still counts stays */
+    /** key, header, body, request, expiry, time of the settle; an older row that still counts stays */
     putIdempotency: db.prepare(
       `INSERT INTO idempotency (key_number, header_hash, body_hash, request_id, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
        ON CONFLICT (key_number, header_hash) DO UPDATE SET body_hash = excluded.body_hash, request_id = excluded.request_id, expires_at = excluded.expires_at
@@ -41,7 +41,7 @@ export function prepareDebitStatements(db: Database) {
   }
 }
 
-/** bun:sqlite's `run` also takes all values as one array, which its type does not say. Thirty values spread over the call would be copied twice. */
+/** bun:sqlite's `run` also takes all values as one array, which its type does not say. Spreading thirty values over the call would copy them twice. */
 type OfRow = Readonly<{ run(values: readonly Value[]): Changes }>
 
 export type DebitStatements = Readonly<ReturnType<typeof prepareDebitStatements>>

@@ -1,5 +1,5 @@
 /**
- * Debits of a group in a file: one insert a receipt; account, key and day each updated once with the sums. Rules: ledger.md "Group commit"; a debit's cost is a
+ * Debits of a group in a file: each receipt is one insert; account, key and day are each updated once, with the sums. Rules: ledger.md "Group commit"; a debit's cost is a
  * row of bench/ledger.bench.ts.
  */
 
@@ -19,7 +19,7 @@ export class SqliteDebits implements Debits {
   readonly #numbers: Numbers
   readonly #boot: number
   readonly #heads: ChainHeads
-  /** Of the receipts that were written since the last `flush`. */
+  /** The sums of the receipts that were written since the last `flush`. */
   readonly #sums = new GroupSums()
 
   constructor(own: DebitStatements, statements: Statements, numbers: Numbers, boot: Readonly<{ number: number; id: string }>) {

@@ -1,4 +1,4 @@
-/** Transactions on the ledger's file: begun at once as the only writer's, and flushed as their writes need it. Rules: ledger.md "Group commit". */
+/** Transactions on the ledger's file: each begins as a writing one, since there is one writer, and is flushed if its writes need it. Rules: ledger.md "Group commit". */
 
 import type { Database, Statement } from 'bun:sqlite'
 import type { KeyChange } from '../ledger.ts'
@@ -25,7 +25,7 @@ export class SqliteEngine implements Engine {
   readonly #commit: Statement
   #isSynchronousFull = true
 
-  /** Names the process in the file. `node`: the file's id. `now`: Unix milliseconds. */
+  /** Writes the boot of this process into the file. `node`: the file's id. `now`: Unix milliseconds. */
   constructor(db: Database, node: string, bootId: string, now: number) {
     this.db = db
     this.statements = prepareStatements(db, chainPlaceOf(db))
@@ -79,7 +79,7 @@ export class SqliteEngine implements Engine {
     return faultOf(what, error)
   }
 
-  /** SQLite rolls a transaction back by itself when the disk is full; after other errors it waits for us. */
+  /** SQLite rolls a transaction back by itself when the disk is full; after other errors the transaction is still open. */
   abandon(): void {
     if (!this.db.inTransaction) return
     try {
@@ -99,7 +99,7 @@ export class SqliteEngine implements Engine {
       .immediate()
   }
 
-  /** Between transactions only. A settle must survive power loss; a checkpoint need not. */
+  /** To be called between transactions only. A settle must survive a loss of power; a checkpoint need not. */
   #setSynchronous(isFull: boolean): void {
     if (isFull === this.#isSynchronousFull) return
     this.db.run(`PRAGMA synchronous = ${isFull ? 'FULL' : 'NORMAL'}`)

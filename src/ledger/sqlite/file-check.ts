@@ -1,4 +1,4 @@
-/** The check of a whole file that was left open, beside the work and never in its way. Rules: ledger.md "A file left open". */
+/** Checks a whole file that was left open, on a thread of its own, so that requests never wait for the check. Rules: ledger.md "A file left open". */
 
 import type { ThreadOptions } from '../admission/thread-handle.ts'
 import type { FromThread, ToThread } from '../task.ts'
@@ -20,7 +20,7 @@ export class FileCheck {
     return this.#damage !== undefined
   }
 
-  /** One at a time: a file that is being checked, or is known to be damaged, is not checked again. */
+  /** Starts a check, unless one runs or the file is known to be damaged. */
   start(): void {
     if (this.#worker !== undefined || this.#damage !== undefined) return
     const { path, startThread, onFault } = this.#options

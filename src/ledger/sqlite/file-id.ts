@@ -1,4 +1,4 @@
-/** Which file it is, under whatever name: a path may be a link, and may come to name another file. Rules: ledger.md "One writer". */
+/** Identifies a file under whatever name: a path may be a link, and may later lead to another file. Rules: ledger.md "One writer". */
 
 import { type BigIntStats, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -8,7 +8,7 @@ export type FileId = string
 
 export const idOf = ({ dev, ino }: Pick<BigIntStats, 'dev' | 'ino'>): FileId => `${dev}:${ino}`
 
-/** Undefined where nothing is, or nothing can be seen. */
+/** The id of the file at the path; undefined: there is none, or it cannot be read. */
 export function fileIdAt(path: string): FileId | undefined {
   try {
     return idOf(statSync(path, { bigint: true }))
@@ -17,7 +17,7 @@ export function fileIdAt(path: string): FileId | undefined {
   }
 }
 
-/** The file's own path: beside it are its log, its lock's owner's socket, its mark. Where no file is, the one that it would get. */
+/** The path of the file behind any link: its log, its owner's socket and its watermark lie beside that. If there is no file, the path that it would get. */
 export function realPathOf(path: string): string {
   try {
     return realpathSync(path)
@@ -30,7 +30,7 @@ export function realPathOf(path: string): string {
   }
 }
 
-/** Where a link points to that leads nowhere: a disk that is not mounted is no reason to begin a new ledger. */
+/** The target of a link that leads to no file: an unmounted disk must not make the program begin a new ledger. */
 export function danglingTarget(path: string): string | undefined {
   try {
     const target = readlinkSync(path)
@@ -40,7 +40,7 @@ export function danglingTarget(path: string): string | undefined {
   }
 }
 
-/** The process that holds a lock on the file, where the kernel tells. Source: proc_locks(5). */
+/** The process that holds a lock on the file, if the kernel tells. Source: proc_locks(5). */
 export function lockHolderOf(path: string): number | undefined {
   try {
     const inode = String(statSync(path, { bigint: true }).ino)
@@ -49,7 +49,7 @@ export function lockHolderOf(path: string): number | undefined {
       if (kind === 'FLOCK' && mode === 'WRITE' && place.split(':')[2] === inode && Number(pid) > 0) return Number(pid)
     }
   } catch {
-    // No such file, or a system that does not tell.
+    // There is no such file, or the system does not tell.
   }
   return undefined
 }

@@ -1,23 +1,23 @@
 /**
- * What the ledger's file and its log are like, past SQLite: between two checkpoints nothing of the file changes, and a checkpoint of ours brings a newer generation; a
- * log gets longer, or begins again with the next salt. Rules: ledger.md "A ledger that is overwritten". Source: "Database File Format" of sqlite.org.
+ * The state of the ledger's file and its log, read without SQLite. Between two WAL checkpoints the file does not change, and a checkpoint of ours brings a newer generation;
+ * the log gets longer, or begins again with the next salt. Rules: ledger.md "A ledger that is overwritten". Source: "Database File Format" of sqlite.org.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { type FileId, idOf } from './file-id.ts'
 import { GENERATION_PAGE, type Generation, generationIn } from './generation.ts'
 
-/** `head`: the header, as text of its bytes. `changedNs`: of the content, so that neither a mode nor a reader changes it. */
+/** `head`: the bytes of the header as latin1 text. `changedNs`: when the content was changed; neither a change of mode nor a reader counts. */
 export type FileState = Readonly<{ bytes: number; changedNs: bigint; head: string; generation: Generation | undefined }>
 
 const HEAD_BYTES = 100
 const PAGE_BYTES_AT = 16
-/** How the file is written and read: both are 2 where it has a log, and 1 in a copy that was made whole (`VACUUM INTO`). */
+/** The place of two bytes, the versions for writing and reading: both are 2 in a file with a log, and 1 in a copy by `VACUUM INTO`. */
 const FORMATS_AT = 18
 const FORMATS_OF_LOG = 0x0202
 const PAGES_AT = 28
 
-/** By a handle that stays open: to close another one of the file would drop SQLite's locks. Throws what the file system says. */
+/** `handle` is one that stays open, because closing another handle of the file would drop SQLite's locks. Throws what the file system says. */
 export function stateOfFile(handle: number): FileState {
   const { size, mtimeNs } = fstatSync(handle, { bigint: true })
   const head = bytesAt(handle, 0, HEAD_BYTES)
@@ -26,7 +26,7 @@ export function stateOfFile(handle: number): FileState {
   return { bytes: Number(size), changedNs: mtimeNs, head: head.toString('latin1'), generation }
 }
 
-/** Whether a checkpoint can make `now` out of `before`. It writes pages in their order, so a file that grows lacks some meanwhile; behind a VACUUM it is cut at its end. */
+/** Whether a checkpoint can make `now` out of `before`. A checkpoint writes pages in order, so a growing file lacks some meanwhile; after a VACUUM it cuts the end of the file. */
 export function fileCanFollow(before: FileState, now: FileState): boolean {
   const header = Buffer.from(now.head, 'latin1')
   if (header.length < HEAD_BYTES || header.readUInt16BE(FORMATS_AT) !== FORMATS_OF_LOG) return false
@@ -36,13 +36,13 @@ export function fileCanFollow(before: FileState, now: FileState): boolean {
 export const isSameFile = (a: FileState, b: FileState): boolean =>
   a.changedNs === b.changedNs && a.bytes === b.bytes && a.head === b.head && a.generation === b.generation
 
-/** 65,536 does not fit its place and is written as 1. */
+/** The size of a page. 65,536 does not fit the two bytes and is written as 1. */
 function pageBytesIn(header: Buffer): number {
   const bytes = header.readUInt16BE(PAGE_BYTES_AT)
   return bytes === 1 ? 65_536 : bytes
 }
 
-/** `salt`: it goes up by one each time that the log begins again; `mark`: new and random each time. */
+/** `salt`: goes up by one each time the log begins again. `mark`: a new random number each time. */
 export type LogState = Readonly<{ id: FileId; bytes: number; salt: number; mark: number }>
 
 const LOG_HEAD_BYTES = 32
@@ -50,7 +50,7 @@ const FRAME_HEAD_BYTES = 24
 const SALT_AT = 16
 const MARK_AT = 20
 
-/** Undefined where no log is, or none that can be read. */
+/** Undefined: there is no log, or it cannot be read. */
 export function stateOfLog(path: string): LogState | undefined {
   try {
     const handle = openSync(path, 'r')
@@ -67,14 +67,14 @@ export function stateOfLog(path: string): LogState | undefined {
   }
 }
 
-/** How often a log may have begun again between two looks, which takes a checkpoint and a commit each. */
+/** How often a log may begin again between two looks. Each time takes a checkpoint and a commit. */
 const RESTARTS_MAX = 1_000
 
-/** Whether a log that was `before` and has `frames` in it by SQLite's own count can be `now` by what writers and checkpoints do. `file`: whose log it is. */
+/** Whether writers and checkpoints can turn the log `before` into `now`. `frames`: how many frames it has, by SQLite's count. `file`: the file to which the log belongs. */
 export function logCanFollow(before: LogState | undefined, now: LogState | undefined, frames: number, file: FileState): boolean {
   if (before === undefined || now === undefined) return true
   if (frames > 0 && now.bytes < LOG_HEAD_BYTES + frames * (FRAME_HEAD_BYTES + pageBytesIn(Buffer.from(file.head, 'latin1')))) return false
-  // A checkpoint may empty it, and it begins again with its next commit.
+  // A checkpoint may empty the log, which then begins again with the next commit.
   if (isEmpty(before) || isEmpty(now)) return true
   const restarts = (now.salt - before.salt) >>> 0
   return restarts <= RESTARTS_MAX && (restarts > 0 || now.mark === before.mark)

@@ -1,6 +1,6 @@
 /**
- * Whether the files at the ledger's path are still those that are open, with what was written here and nothing else. SQLite writes on into a file that was moved,
- * replaced, removed or overwritten, and SQLite does not notice: charges would go to a file that is read by no one, or that no start can open.
+ * Checks that the files at the ledger's path are still the open ones, with what was written here and nothing else. SQLite does not notice when its file is moved,
+ * replaced, removed or overwritten, and goes on writing: charges would go to a file that no one reads, or that no start can open.
  * Rules: ledger.md "A ledger that vanishes", "A ledger that is overwritten".
  */
 
@@ -13,12 +13,12 @@ import { keepFromLastCheckpoint } from './last-wal-checkpoint.ts'
 import type { SqliteStore } from './store.ts'
 import { readWatermark, writeWatermark } from './watermark.ts'
 
-/** Within a second of the loss no request is admitted, and what may be another program's checkpoint is looked at twice. */
+/** Often enough that no request is admitted a second after a loss, although a change that may be another program's checkpoint is looked at twice. */
 const LOOK_EVERY_MS = 250
 
 type WatchedStore = Pick<SqliteStore, 'position' | 'progress' | 'generations' | 'advanceGeneration' | 'keepInFile' | 'refuse'>
 
-/** `named`: the path as it is configured, of which a part may be a link; `path`: where that led to. */
+/** `named`: the path as it is configured, of which a part may be a link. `path`: the file's path behind any link. */
 type Watched = Readonly<{ named: string; path: string; file: LockedFile }>
 
 export class FileWatch {
@@ -29,11 +29,11 @@ export class FileWatch {
   readonly #timer: ReturnType<typeof setInterval>
   readonly #content: ContentWatch
   #loss: Loss | undefined
-  /** A checkpoint of ours runs, and then whatever it does to the file is right as long as the generation is. */
+  /** Whether a checkpoint of ours runs. Meanwhile any change of the file is accepted, as long as its generation is right. */
   #isCheckpointing = false
   #marked = ''
 
-  /** Call it when the connection has written, which makes the log. `tell`: when the answer changes. */
+  /** To be called when the connection has written, which makes the log. `tell`: called when the files are lost, or there again. */
   constructor(watched: Watched, store: WatchedStore, tell: (loss: Loss | undefined) => void) {
     this.#watched = watched
     this.#store = store
@@ -44,7 +44,7 @@ export class FileWatch {
     this.#timer = setInterval(() => this.look(), LOOK_EVERY_MS)
   }
 
-  /** Whether the log may be moved into the file now; then `endCheckpoint` is called when that is over. */
+  /** Whether the log may be moved into the file now. If it may, `endCheckpoint` must be called when that is over. */
   beginCheckpoint(): boolean {
     if (this.#isCheckpointing) return false
     this.look()
@@ -58,7 +58,7 @@ export class FileWatch {
     this.#isCheckpointing = false
   }
 
-  /** Also where the path has another file by now: the next start there must ask for all that this process has. */
+  /** Writes the watermark, also if another file is at the path by now: the next start there must find everything that this process has. */
   leaveMark(): void {
     if (this.#loss?.isOverwritten === true) return
     const { ledger, rows } = this.#store.position
@@ -69,11 +69,11 @@ export class FileWatch {
     if (text === this.#marked) return
     this.#marked = text
     writeWatermark(path, mark)
-    // Where a link leads now there may be a ledger in its own right.
+    // The link may lead to another ledger now, whose watermark must stay as it is.
     if (other !== path && (readWatermark(other)?.ledger ?? ledger) === ledger) writeWatermark(other, mark)
   }
 
-  /** A last look, so that the end of the connection touches no file of others: an indeterminate log is left as it is, which the next start can read. */
+  /** Looks a last time, so that closing the connection changes no other program's file. A suspect log is left as it is, because the next start can read it. */
   close(): void {
     clearInterval(this.#timer)
     this.look()
@@ -82,10 +82,10 @@ export class FileWatch {
   }
 
   look(): void {
-    // What was overwritten comes back by no way that could be told from another one.
+    // A file that was overwritten stays lost: nothing could tell that it is whole again.
     if (this.#loss?.isOverwritten === true) return
     const loss = this.#whatIsLost()
-    // Again with every look, because a reader may have held it up.
+    // The log is moved again with every look, because a reader may have prevented it.
     if (loss?.isOverwritten === false || this.#loss !== undefined) this.#store.keepInFile(loss !== undefined)
     if (loss?.isOverwritten === true) this.#leaveAsItIs(loss.problem)
     const isChanged = loss?.problem !== this.#loss?.problem
@@ -99,7 +99,7 @@ export class FileWatch {
     keepFromLastCheckpoint(this.#watched.file.handle)
   }
 
-  /** The file by its content first: one that was overwritten and then moved must not get our log. */
+  /** The content is checked before the path: a file that was overwritten and then moved must not get our log. */
   #whatIsLost(): Loss | undefined {
     const { named, path, file } = this.#watched
     const isPlaced = this.#loss === undefined
@@ -115,7 +115,7 @@ export class FileWatch {
 
 const overwritten = (path: string): string => `${path} is another file than the one that is open: it was overwritten`
 
-/** Undefined where the path still leads to this file. */
+/** How the path has changed; undefined: it still leads to this file. */
 export function changeOf(path: string, file: string | undefined): string | undefined {
   const now = fileIdAt(path)
   if (now === file) return undefined

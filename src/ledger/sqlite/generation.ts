@@ -1,12 +1,12 @@
 /**
- * Which of our checkpoints the file is as of, in a row of the file: a new one is in the log behind every checkpoint, so that the next one carries it into the file,
- * where it is read past SQLite, which would look into the log first. A copy that was made before says an older one, and what is no copy says none.
+ * The generation of the file: a row that says which of our WAL checkpoints was the last. After each checkpoint a new generation is written into the log, and the next one
+ * moves it into the file. There it is read without SQLite, which would look into the log first. An older copy has an older generation, and any other file has none.
  * Rules: ledger.md "A ledger that is overwritten". Source: "Database File Format" of sqlite.org, "B-tree Pages", "Record Format".
  */
 
 import type { Database, Statement } from 'bun:sqlite'
 
-/** An id of the opening that wrote it, and the number of it there: those of one opening stand in the order of their texts. */
+/** The id of the opening that wrote the generation, and a number. The texts of the generations of one opening sort in the order in which they were written. */
 export type Generation = string
 
 const NAME = 'generation'
@@ -24,17 +24,17 @@ export class Generations {
     this.#write = db.prepare(`INSERT OR REPLACE INTO meta (name, value) VALUES ('${NAME}', ?)`)
   }
 
-  /** The last one that was committed. */
+  /** The last generation that was committed. */
   get newest(): Generation {
     return this.#textOf(this.#count)
   }
 
-  /** Inside the caller's transaction. */
+  /** Writes the next generation, inside the caller's transaction. */
   write(): void {
     this.#write.run(this.#textOf(this.#count + 1))
   }
 
-  /** What was written is committed. */
+  /** To be called when the generation that was written is committed. */
   advanced(): void {
     this.#count++
   }
@@ -44,10 +44,10 @@ export class Generations {
   }
 }
 
-/** The page of a file, from 1, in which the row is: that of the table that is made first, which is small and has no other. */
+/** The page of the file with the row, counted from 1: the only page of the table that is made first, which is small. */
 export const GENERATION_PAGE = 2
 
-/** Whether a file that said `before` can say `now` by the checkpoints of the opening that wrote `newest`. */
+/** Whether a file with the generation `before` can come to have `now` by checkpoints of the opening that wrote `newest`. */
 export function canFollow(before: Generation | undefined, now: Generation | undefined, newest: Generation): boolean {
   if (now === before) return true
   return now !== undefined && areOfOneOpening(now, newest) && !(before !== undefined && areOfOneOpening(now, before) && now < before)
@@ -60,7 +60,7 @@ const CELLS_AT = 3
 const POINTERS_AT = 8
 const RECORD_HEAD_BYTES = 3
 const typeOfText = (chars: number): number => 13 + 2 * chars
-/** Length of the payload, then the record: length of its head, the types of name and value, both. All fit a byte. */
+/** The length of the payload, then the head of the record: its length, and the types of name and value. Each fits a byte. */
 const HEAD = Buffer.from([
   RECORD_HEAD_BYTES + NAME.length + VALUE_CHARS,
   RECORD_HEAD_BYTES,
@@ -69,7 +69,7 @@ const HEAD = Buffer.from([
 ])
 const CELL = Buffer.concat([HEAD, Buffer.from(NAME)])
 
-/** The one in a page of the file; undefined where it is another page, or has none. */
+/** The generation in a page of the file; undefined: the page is another one, or has none. */
 export function generationIn(page: Buffer): Generation | undefined {
   if (page.length < POINTERS_AT || page[0] !== LEAF_OF_INDEX) return undefined
   const pointersEnd = Math.min(page.length - 1, POINTERS_AT + 2 * page.readUInt16BE(CELLS_AT))

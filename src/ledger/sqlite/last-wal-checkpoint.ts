@@ -1,6 +1,6 @@
 /**
- * Whose connection is the last to close moves the log into the file, and SQLite has no word against it from here. It needs the whole range of the file's locks for
- * that: a read lock of an open file's own, which no end of a connection in this process drops, keeps it off until the handle is closed.
+ * Keeps SQLite from moving the log into the file when the last connection closes, which no setting prevents from here. SQLite needs the whole range of the file's locks for
+ * that. A read lock that belongs to an open handle, and that no closing connection of this process drops, prevents it until the handle is closed.
  * Source: fcntl(2) "Open file description locks"; sqlite.org "File Locking And Concurrency". Rules: ledger.md "A ledger that is overwritten".
  */
 
@@ -12,7 +12,7 @@ const READ_LOCK = 0 // F_RDLCK
 const SHARED_FIRST = 0x4000_0002n
 const SHARED_BYTES = 510n
 
-/** For as long as `handle` is open. Elsewhere than on Linux there is no such lock, and the log goes into the file. */
+/** The lock lasts for as long as `handle` is open. Only Linux has such a lock; on other systems the log is moved into the file. */
 export function keepFromLastCheckpoint(handle: number): void {
   if (process.platform !== 'linux') return
   // struct flock: type, whence, start, length, pid.
@@ -26,7 +26,7 @@ export function keepFromLastCheckpoint(handle: number): void {
       library.symbols.fcntl(handle, SET_LOCK, ptr(lock))
       return
     } catch {
-      // Another C library has another name.
+      // Another C library has another file name.
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The writer's lock, on the ledger's own inode: a second opener is refused under whatever name it comes, and there is no side file that could be lost.
+ * The writer's lock, on the ledger's own inode: a second opener is refused whatever name it opens the file by, and there is no lock file that could be lost.
  * Rules: ledger.md "One writer".
  */
 
@@ -8,9 +8,9 @@ import type { LockedFile } from '../place.ts'
 import { tryLock } from '../writing/flock.ts'
 import { type FileId, fileIdAt, idOf, lockHolderOf } from './file-id.ts'
 
-/** `release` must come after every connection to the file is closed. */
+/** `release` must be called only after every connection to the file is closed. */
 export type Lock = Readonly<{ file: LockedFile; release(): void }>
-/** `holder`: process id; undefined when it could not be read. */
+/** `holder`: the id of the process that holds the lock; undefined: it could not be read. */
 export type Locked = Readonly<{ holder: number | undefined }>
 
 /** POSIX drops all of a process's locks on a file when it closes any handle of it, SQLite's too: a file that is locked here is not opened again here. */
@@ -23,7 +23,7 @@ export function takeLock(path: string): Lock | Locked {
   const handle = openSync(path, 'r+')
   try {
     const id = idOf(fstatSync(handle, { bigint: true }))
-    // Locked, but renamed away in between: not the ledger any more.
+    // A file that was locked, but moved away in between, is not the ledger any more.
     if (!tryLock(handle) || fileIdAt(path) !== id) {
       const holder = lockHolderOf(path)
       closeSync(handle)
@@ -40,7 +40,7 @@ export function takeLock(path: string): Lock | Locked {
   }
 }
 
-/** Holds the folder while a file in it is made or replaced. Undefined: another process is at it. */
+/** Locks the folder while a file in it is made or replaced. Undefined: another process has the lock. */
 export function whileFolderIsLocked<T>(folder: string, work: () => T): T | undefined {
   const handle = openSync(folder, 'r')
   try {

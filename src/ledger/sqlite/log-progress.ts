@@ -1,12 +1,12 @@
 /**
- * How far the log has come, and whether some process is moving it into the file just now: SQLite tells its connections in all processes, and a program that only writes
- * over the file tells none of them. Source: sqlite.org "PRAGMA wal_checkpoint" (NOOP looks and moves nothing), "WAL-mode File Format", "WAL Locks".
+ * The log's progress, and whether some process is moving the log into the file just now. SQLite makes both known to its connections in all processes; a program that merely
+ * overwrites the file does not. Source: sqlite.org "PRAGMA wal_checkpoint" (NOOP looks and moves nothing), "WAL-mode File Format", "WAL Locks".
  */
 
 import type { Database, Statement } from 'bun:sqlite'
 import { readFileSync, statSync } from 'node:fs'
 
-/** `moved`: of the frames, into the file, by whatever checkpoint has ended. */
+/** `frames`: the frames in the log. `moved`: how many of them ended checkpoints, of whatever program, have moved into the file. */
 export type LogProgress = Readonly<{ frames: number; moved: number }>
 
 export class ProgressOfLog {
@@ -23,10 +23,10 @@ export class ProgressOfLog {
   }
 }
 
-/** Of the lock that a checkpoint holds, in the file of the log's index. */
+/** The byte of the lock that a checkpoint holds, in the file of the log's index. */
 const CHECKPOINT_BYTE = '121'
 
-/** Whether any process that the kernel shows to this one runs a checkpoint. */
+/** Whether a process runs a checkpoint, as far as the kernel shows processes to this one. */
 export function isCheckpointed(path: string): boolean {
   try {
     const inode = String(statSync(`${path}-shm`, { bigint: true }).ino)

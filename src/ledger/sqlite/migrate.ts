@@ -1,6 +1,6 @@
 /**
- * A ledger in a file is brought to this program's version: a copy of it first, beside it, then step by step, each with its version in one transaction. Whatever kills
- * it, the next start goes on from the last step that is whole. Under the writer's lock. Rules: ledger.md "Migrations".
+ * Brings a ledger in a file to this program's version: it first makes a copy beside the file, then takes step by step, each with its version in one transaction. If the process
+ * is killed, the next start goes on from the last whole step. The caller holds the writer's lock. Rules: ledger.md "Migrations".
  */
 
 import { type Database, SQLiteError } from 'bun:sqlite'
@@ -20,15 +20,15 @@ type MigrateOptions = Readonly<{
   /** Unix milliseconds. */
   now: number
   migrations?: readonly Migration[]
-  /** In the file system of this folder. */
+  /** The free bytes of the file system that has this folder. */
   freeBytesAt?: (folder: string) => number
 }>
 
-/** A step may write the file anew, into its log, and room must be left to go on afterwards. */
+/** The room that must be left: a step may write the whole file into its log, and the gateway must be able to go on afterwards. */
 const SPARE_BYTES = 64 * 1024 * 1024
 const MIB = 1024 * 1024
 
-/** `db`: the file's writer, of a version before that of `migrations`. Undefined: it is of that version now. */
+/** `db`: the file's writing connection; the ledger is older than the last of `migrations`. Undefined: the ledger has that version now. */
 export function migrateFile(db: Database, path: string, options: MigrateOptions): DatabaseProblem | undefined {
   const { tell, migrations = MIGRATIONS } = options
   const [from, to] = [schemaVersionOf(db), newestOf(migrations)]
@@ -47,7 +47,7 @@ export function migrateFile(db: Database, path: string, options: MigrateOptions)
   return undefined
 }
 
-/** A copy at this program's version, one file without a log, of an older ledger that stays as it is; `made` must not be there. */
+/** Makes a copy with this program's version of an older ledger, which stays as it is. The copy is one file without a log; `made` must not exist. */
 export function copyMigrated(path: string, made: string): DatabaseProblem | undefined {
   const from = openDatabase(path, 'read', { atAnyVersion: true })
   if ('problem' in from) return from
@@ -86,11 +86,11 @@ function take(db: Database, step: Migration): void {
     db.run(step.sql)
     db.run(`PRAGMA user_version = ${step.version}`)
   }).immediate()
-  // SQLite's own checkpoints are off here, and the next step may write all of the file anew, too.
+  // SQLite's automatic checkpoints are off here, and the next step may write the whole file into the log again.
   db.run('PRAGMA wal_checkpoint(TRUNCATE)')
 }
 
-/** Nothing is changed before the copy is whole and on disk under its name. */
+/** Makes the backup. Nothing is changed before the copy is whole and on disk under its name. */
 function backUp(
   db: Database,
   path: string,
@@ -110,7 +110,7 @@ function backUp(
     tell({ notice: 'the backup of an earlier attempt is whole', fields: { backup } })
     return undefined
   }
-  // The backup that is there is of an earlier migration, or of another ledger.
+  // An existing backup is of an earlier migration, or of another ledger.
   if (existsSync(backup)) setAside(backup, [''], now)
   tell({ notice: 'the ledger is backed up first', fields: { backup, bytes } })
   try {
@@ -127,7 +127,7 @@ function backUp(
   }
 }
 
-/** Under another name until it is whole, for its owner only. */
+/** Writes the copy under another name until it is whole; only its owner may read it. */
 function copyTo(db: Database, backup: string): void {
   const unfinished = `${backup}.new`
   rmSync(unfinished, { force: true })
@@ -145,7 +145,7 @@ function copyTo(db: Database, backup: string): void {
   syncFolder(dirname(backup))
 }
 
-/** Each writer adds a boot before anything else: a copy with the same last boot has all that the ledger has. */
+/** Whether the backup has everything that the ledger has. Each writer adds a boot before anything else, so it is enough that the last boots are the same. */
 function isOfThisMoment(db: Database, backup: string): boolean {
   if (!existsSync(backup) || statSync(backup).size === 0) return false
   const copy = openDatabase(backup, 'read', { atAnyVersion: true })

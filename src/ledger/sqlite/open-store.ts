@@ -15,7 +15,7 @@ import { readWatermark, whatIsForeign, whatIsMissing } from './watermark.ts'
 
 type FilePlace = Extract<WritablePlace, { kind: 'sqlite' }>
 
-/** `now`: Unix milliseconds. `tell`: hears of an older ledger's migration; absent: it is refused. */
+/** `now`: Unix milliseconds. `tell`: told of the migration of an older ledger; absent: an older ledger is refused. */
 type Boot = Readonly<{ bootId: string; now: number; tell?: TellMigration | undefined }>
 
 export function openStore(place: FilePlace, { bootId, now, tell }: Boot): OpenedStore | OpenProblem {
@@ -50,7 +50,7 @@ export function openStore(place: FilePlace, { bootId, now, tell }: Boot): Opened
   }
 }
 
-/** A file that is not the one that is locked, or that has less in it than the last process left. */
+/** The problem of a file that is not the locked one, or that has fewer rows than the last process left. */
 function problemOfFile(db: Database, { path, file }: FilePlace): OpenProblem | undefined {
   const moved = changeOf(path, file.id)
   if (moved !== undefined) return { problem: 'missing', message: moved }
@@ -59,7 +59,7 @@ function problemOfFile(db: Database, { path, file }: FilePlace): OpenProblem | u
   return missing === undefined ? undefined : { problem: 'missing', message: missing }
 }
 
-/** Asked before SQLite opens it, which would move a log into the file that does not belong to it. */
+/** The problem of a log that does not belong to the file. Checked before SQLite opens the file, because SQLite would move such a log into it. */
 function problemOfLog({ path, file }: FilePlace): OpenProblem | undefined {
   if ((stateOfLog(logOf(path))?.bytes ?? 0) === 0) return undefined
   const foreign = whatIsForeign(path, readWatermark(path), stateOfFile(file.handle).generation)

@@ -1,5 +1,5 @@
 /**
- * Opening the ledger for writing: the lock first, then the thread that opens the file and recovers what an earlier run left.
+ * Opens the ledger for writing: it takes the lock first, then starts the thread, which opens the file and recovers what an earlier run left.
  * Rules: ledger.md "One writer", "Recovery"; platform.md "Process".
  */
 
@@ -48,7 +48,7 @@ export async function openLedger(options: LedgerOptions & Readonly<{ path: strin
 
 type Held = Readonly<{ lock: Lock; isNew: boolean }>
 
-/** A command that writes holds the lock for a moment only. */
+/** Tries to get the lock for a while, because a command that writes holds it only for a moment. */
 async function lockWithin(waitMs: number, path: string, create: boolean): Promise<Held | OpenProblem> {
   const until = performance.now() + waitMs
   for (;;) {
@@ -70,7 +70,7 @@ function lockOf(path: string, create: boolean): Held | OpenProblem {
   }
 }
 
-/** Under the folder's lock, so that of two that make one neither replaces the other's. */
+/** Makes a new ledger if `create` is set and no file is there. The folder is locked, so that neither of two processes replaces the ledger of the other. */
 function makeAt(path: string, create: boolean): 'there' | 'new' | DatabaseProblem {
   const target = danglingTarget(path)
   if (target !== undefined) return { problem: 'missing', message: `${path} is a link to ${target}, where nothing is` }

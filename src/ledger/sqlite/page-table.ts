@@ -1,14 +1,14 @@
 /**
- * Work behind the settles: gives receipts their rows in the page table, a sorted batch at a time, and deletes idempotency keys that are
- * over. No request waits for it, and a crash loses none of it: which receipts have no row yet is told by their numbers. Rules: ledger.md "Pages".
+ * Work that is put off after settles: gives receipts their rows in the page table, a sorted batch at a time, and deletes expired idempotency
+ * keys. No request waits for it, and a crash loses none of it: the numbers of receipts tell which have no row yet. Rules: ledger.md "Pages".
  */
 
 import type { Database, Statement } from 'bun:sqlite'
 import { PAGED_TO } from '../sql/paged.ts'
 
-/** Receipts a batch. Larger ones cost less a receipt and hold the next commit up for longer: some 7 ms. */
+/** Receipts in a batch. A larger batch costs less per receipt and delays the next commit for longer; this one delays it by about 7 ms. */
 const BATCH = 4_096
-/** Twice what a batch of settles can add. */
+/** The most idempotency keys that a batch deletes: twice what a batch of settles can add. */
 const FORGOTTEN_MAX = 2 * BATCH
 
 export class PageTable {
@@ -33,7 +33,7 @@ export class PageTable {
     this.advanced()
   }
 
-  /** So many receipts were committed. */
+  /** To be called with the number of receipts that were committed. */
   noteReceipts(count: number): void {
     this.#waiting += count
   }
@@ -42,14 +42,14 @@ export class PageTable {
     return this.#waiting >= BATCH
   }
 
-  /** One batch, inside the caller's transaction. `now`: Unix milliseconds. */
+  /** Does one batch, inside the caller's transaction. `now`: Unix milliseconds. */
   advance(now: number): void {
     this.#fill.run()
     this.#setMark.run()
     this.#forget.run(now, FORGOTTEN_MAX)
   }
 
-  /** The batch was committed. Until then pages read a longer end of the receipts. */
+  /** To be called when the batch was committed. */
   advanced(): void {
     this.#waiting = Number(this.#left.get()?.left)
   }

@@ -1,10 +1,10 @@
-/** Which ledger a file is, and how much stands in it that a later start must find again. Rules: ledger.md "A ledger that vanishes". */
+/** Which ledger a file is, and how many rows it has that a later start must find again. Rules: ledger.md "A ledger that vanishes". */
 
 import type { Database } from 'bun:sqlite'
 
 /**
- * `ledger`: the id that was made with the file; copies keep it. `rows`: receipts and lines of the audit log. Every commit that is flushed and changes
- * something adds to them, nothing takes any away, and both are counted by their numbers: a count of commits would be a statement and a page of each.
+ * `ledger`: the id that was made with the file; copies keep it. `rows`: receipts and lines of the audit log. Every flushed commit that
+ * changes something adds such rows, and nothing removes any. Their numbers tell how many there are; counting commits would cost every commit a statement and a page.
  */
 export type Position = Readonly<{ ledger: string; rows: number }>
 

@@ -1,6 +1,6 @@
 /**
- * The relays of a file, as the thread that writes knows them: each is a boot with leases in memory, hears what operators change, and ends by its death. Rules: processes.md
- * "Relays", "Admission".
+ * The relays of a file, as the thread that writes knows them: each is a boot with leases in memory, is told what operators change, and ends when its process does. Rules:
+ * processes.md "Relays", "Admission".
  */
 
 import type { Database } from 'bun:sqlite'
@@ -18,7 +18,7 @@ import { isStorageFailure } from './storage-failure.ts'
 type AccountRow = Readonly<{ balance: bigint; isActive: bigint }>
 type KeyRow = Readonly<{ limitPicos: bigint | null; spentPicos: bigint; isActive: bigint }>
 
-/** No relay's: what the ledger's own process changes concerns all of them. */
+/** The lane in messages about changes of the ledger's own process; no relay has it, so every relay takes them. */
 const OWN_LANE = 0
 
 export class SqliteRelays implements StoreRelays {
@@ -45,7 +45,7 @@ export class SqliteRelays implements StoreRelays {
   join(bootId: string, now: number, runs: RelayRuns): number | undefined {
     const { bootNumber, insertBoot } = this.#statements
     try {
-      // A disk that is full keeps none out that was there before.
+      // A relay whose boot is in the file needs no write, so a full disk does not keep it out.
       if (bootNumber.get(bootId) === null) insertBoot.run({ id: bootId, node: 'relay', startedAt: now })
       const boot = numberIn(bootNumber.get(bootId))
       this.#leases.join(boot, runs)
@@ -81,7 +81,7 @@ export class SqliteRelays implements StoreRelays {
     if (boot !== undefined) this.#leases.noteSettled(boot, debit)
   }
 
-  /** Undefined where nothing is known: the relay is none any more, others have not said yet what they hold, or there is no such account. */
+  /** Undefined: the process is not a relay any more, other relays have not yet said what they hold, or there is no such account. */
   move(move: LeaseAsk | LeaseMove): LeaseAnswer | undefined {
     const { boot = OWN_LANE, accountNumber, keyNumber } = move
     const account = this.#account.get(accountNumber)
@@ -110,7 +110,7 @@ export class SqliteRelays implements StoreRelays {
     this.#announced = []
   }
 
-  /** What the relays are to hear now. */
+  /** Removes and returns the messages for the relays. */
   takeNews(): readonly NodeMessage[] {
     const news = this.#news
     if (news.length > 0) this.#news = []

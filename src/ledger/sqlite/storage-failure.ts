@@ -1,15 +1,15 @@
-/** Which errors of a write are the storage's, and which are of what was written. Rules: ledger.md "Failing writes". */
+/** Tells which errors of a write the storage causes, and which are caused by what was written. Rules: ledger.md "Failing writes". */
 
 import { SQLiteError } from 'bun:sqlite'
 import type { LedgerFault } from '../task.ts'
 
-/** SQLite's results that a statement or its values cause; every other one is the storage's. */
+/** SQLite's result codes that a statement or its values cause; the storage causes every other one. */
 const RULE_CODES = new Set([1, 18, 19, 20, 21, 25]) // ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE, RANGE
 
 export const isStorageFailure = (error: unknown): error is SQLiteError =>
   error instanceof SQLiteError && !RULE_CODES.has(error.errno & 0xff)
 
-/** SQLite's words name tables, rules and files; values are bound and never in them. */
+/** SQLite's message names tables, constraints and files; values are bound and never in it. */
 export const describeFailure = ({ code = '', message }: SQLiteError): string => `${code} ${message}`
 
 export const faultOf = (what: string, error: unknown): LedgerFault =>

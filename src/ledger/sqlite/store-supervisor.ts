@@ -1,4 +1,4 @@
-/** Looks after a file while it is open: moves its log into it, checks it where it was left open, holds its lock. Rules: ledger.md "Files", "A file left open". */
+/** Looks after a file while it is open: moves its log into it, checks it if it was left open, and holds its lock. Rules: ledger.md "Files", "A file left open". */
 
 import type { FromSupervisor, StoreSupervisor } from '../admission/store-supervisor.ts'
 import type { ThreadOptions } from '../admission/thread-handle.ts'
@@ -10,9 +10,9 @@ import { WalCheckpointer } from './wal-checkpointer.ts'
 type Options = Pick<ThreadOptions, 'startThread' | 'onFault'> &
   Readonly<{
     path: string
-    /** It leads to the file also when no path does. */
+    /** The lock, whose handle leads to the file also when no path does. */
     lock: Lock
-    /** Whether the whole file is checked behind the start where it was left open; a command leaves that to the gateway that comes after it. */
+    /** Whether a file that was left open is checked as a whole after the start; a command leaves that to the next gateway. */
     checksFile: boolean
   }>
 
@@ -45,12 +45,12 @@ export class FileSupervisor implements StoreSupervisor {
 
   onCommitted(): void {}
 
-  /** A disk that stands still lets this process stand still with it. */
+  /** Never gives up: when the disk blocks, this process blocks with it. */
   whileHeard<T>(working: Promise<T>): Promise<T> {
     return working
   }
 
-  /** What is committed is in the open file, which the kernel keeps until the process ends, unless that was overwritten. Source: proc_pid_fd(5). */
+  /** Committed rows are in the open file, which the kernel keeps until the process ends, unless the file was overwritten. Source: proc_pid_fd(5). */
   rescueHint({ isOverwritten }: Loss): string {
     if (isOverwritten)
       return 'no new requests, and nothing is written to it; stop the gateway and `tollgate restore FILE` a backup: what ended since is kept in its spill alone'

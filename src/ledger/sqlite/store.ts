@@ -1,4 +1,4 @@
-/** The ledger over a SQLite file: what only a file has beside the state machine. Rules: ledger.md "Group commit", "Pages", "A ledger that vanishes". */
+/** The ledger over a SQLite file: what a file has in addition to `GroupWrites`. Rules: ledger.md "Group commit", "Pages", "A ledger that vanishes". */
 
 import type { Database } from 'bun:sqlite'
 import { ne } from 'drizzle-orm'
@@ -18,7 +18,7 @@ import { type Position, positionOf } from './position.ts'
 import type { SqliteRelays } from './relays.ts'
 import { isStorageFailure } from './storage-failure.ts'
 
-/** A commit writes some eight pages, and a receipt a third of one: about four megabytes of log. */
+/** How many commits, or settles, come between two WAL checkpoints: about four megabytes of log, since a commit writes about eight pages, and a receipt a third of one. */
 const COMMITS_BETWEEN = 120
 const SETTLES_BETWEEN = 3_000
 
@@ -33,15 +33,15 @@ export class SqliteStore implements Store {
   #position: Position
   #progress: LogProgress = { frames: 0, moved: 0 }
   #isOpen = true
-  /** Why nothing is written any more. */
+  /** Why the store writes nothing any more; undefined: it writes. */
   #refused: string | undefined
   #commits = 0
   #settles = 0
   #checkpoint: () => void = () => undefined
-  /** Of the last settle. Unix milliseconds. */
+  /** The time of the last settle, in Unix milliseconds. */
   #now: number
 
-  /** `db` is a writer's connection from db/open.ts. Names the process in the file. `now`: Unix milliseconds. Throws what SQLite says. */
+  /** `db` is a writer's connection from db/open.ts. Writes the boot of this process into the file. `now`: Unix milliseconds. Throws what SQLite says. */
   constructor(db: Database, bootId: string, now: number) {
     this.#db = db
     this.generations = new Generations(db)
@@ -58,7 +58,7 @@ export class SqliteStore implements Store {
     return this.position.ledger
   }
 
-  /** Of what is committed. After `close`, and while the storage cannot say, the last one that was known. */
+  /** The position after the last commit. After `close`, and while the storage cannot say, the last known one. */
   get position(): Position {
     if (this.#isOpen) this.#notePosition()
     return this.#position
@@ -72,7 +72,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  /** While the storage cannot say, the last one that was known. */
+  /** The log's progress; while the storage cannot say, the last known one. */
   get progress(): LogProgress {
     try {
       this.#progress = this.#progressOfLog.read()
@@ -98,7 +98,7 @@ export class SqliteStore implements Store {
     return this.#writes.numbers.versionAt(index)
   }
 
-  /** Behind so many commits or settles, when those have their answers. */
+  /** Sets what is called when a WAL checkpoint is due, after enough commits or settles that were answered. */
   onWalCheckpointDue(checkpoint: () => void): void {
     this.#checkpoint = checkpoint
   }
@@ -117,7 +117,7 @@ export class SqliteStore implements Store {
     return news.length === 0 ? applied : { ...applied, news }
   }
 
-  /** A lease is less by what its relay has settled, so the others of the group come first. */
+  /** What a relay has settled is taken off its lease, so the other tasks of the group come before the leases. */
   #applyWithLeases(tasks: readonly Task[], unsettled: ReadonlySet<number> | undefined): Applied | NotApplied {
     const applied = this.#applyNoLease(tasks.filter((task) => !isLease(task)))
     if (applied.kind === 'failed') return applied
@@ -137,7 +137,7 @@ export class SqliteStore implements Store {
     return applied
   }
 
-  /** Of all boots but this one and its relays: only one process writes a file. */
+  /** Waives requests of all boots except this one and its relays, because only one process writes a file. */
   recover(now: number): number | NotApplied {
     if (this.#refused !== undefined) return { kind: 'failed', problem: this.#refused }
     const left = this.#orphaned.all().filter(({ checkpoint }) => !this.relays.lives(checkpoint.bootNumber))
@@ -153,7 +153,7 @@ export class SqliteStore implements Store {
     return replayed
   }
 
-  /** A storage that fails now is met by the next settle. */
+  /** If the storage fails here, the next settle reports it. */
   tidy(): void {
     if (this.#pages.isDue) this.#unflushed(() => this.#pages.advance(this.#now)) && this.#pages.advanced()
     if (this.#commits < COMMITS_BETWEEN && this.#settles < SETTLES_BETWEEN) return
@@ -161,12 +161,12 @@ export class SqliteStore implements Store {
     this.#checkpoint()
   }
 
-  /** The next checkpoint carries it into the file. */
+  /** Writes a new generation, which the next WAL checkpoint moves into the file. */
   advanceGeneration(): void {
     if (this.#unflushed(() => this.generations.write())) this.generations.advanced()
   }
 
-  /** False: the storage fails. */
+  /** Commits without a flush. False: the storage fails. */
   #unflushed(write: () => void): boolean {
     try {
       this.#engine.transact(write, { isDurable: false })
@@ -177,7 +177,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  /** Nothing is written any more, and the log stays as it is: the file is not what was written here. */
+  /** Makes the store write nothing any more, and leaves the log as it is, because the file was overwritten. */
   refuse(problem: string): void {
     this.#refused = problem
     keepLog(this.#db, true)
@@ -195,7 +195,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  /** All that is committed goes into the file that is open, from now on with every commit; the names beside it are left alone, whose they may be now. */
+  /** If the file is lost from its path, all commits go into the open file at once, because the log's path may belong to another file now. Otherwise commits go to the log again. */
   keepInFile(isLost: boolean): void {
     if (isLost) keepLog(this.#db, true)
     this.#db.run(`PRAGMA wal_autocheckpoint = ${isLost ? 1 : 0}`)
@@ -203,18 +203,18 @@ export class SqliteStore implements Store {
     try {
       this.#db.run('PRAGMA wal_checkpoint(PASSIVE)')
     } catch (error) {
-      // The next look comes in a moment.
+      // The next look tries again in a moment.
       if (!isStorageFailure(error)) throw error
     }
   }
 
-  /** Leaves one file behind: the log's content moves into the database. */
+  /** Leaves a single file: the log's content is moved into the database. */
   close(): void {
     if (this.#refused === undefined) {
       try {
         this.#db.run('PRAGMA wal_checkpoint(TRUNCATE)')
       } catch (error) {
-        // A log that stays is read at the next opening.
+        // If the log stays, the next opening reads it.
         if (!isStorageFailure(error)) throw error
       }
       this.#notePosition()

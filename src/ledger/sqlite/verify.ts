@@ -1,4 +1,4 @@
-/** The findings of a file itself: damage, rows without their parent, and a schema that is not this program's. Rules: money.md "Verify". */
+/** The findings that only a file has: damage, rows without their parent, and a schema that is not this program's. Rules: money.md "Verify". */
 
 import { Database } from 'bun:sqlite'
 import { makeTables } from '../../../db/migrations.ts'

@@ -1,12 +1,13 @@
 /**
- * Moves the write-ahead log into the database from a thread and a connection of its own, so that no commit waits for it. SQLite's own, at the
- * end of whichever commit fills the log, are turned off: a file that changes without a checkpoint of ours was changed by another program. Rules: SQLite's "Write-Ahead Logging" (a passive checkpoint neither waits for other connections nor stops them).
+ * Moves the write-ahead log into the database from a thread and a connection of its own, so that no commit waits for it. SQLite's automatic checkpoints, at
+ * the end of the commit that fills the log, are off, so that a change of the file without a checkpoint of ours must come from another program.
+ * Rules: SQLite's "Write-Ahead Logging" (a passive checkpoint neither waits for other connections nor stops them).
  */
 
 import { connect } from '../../../db/connection.ts'
 import type { FromThread, ToThread } from '../task.ts'
 
-/** The gateway's side. Its thread starts when it is first needed, which a command's ledger never does. */
+/** The gateway's side. Its thread starts when it is first needed; a command's ledger never needs it. */
 export class WalCheckpointer {
   readonly #path: string
   readonly #startThread: () => Worker
@@ -15,21 +16,21 @@ export class WalCheckpointer {
   #isRunning = false
   #closed: PromiseWithResolvers<void> | undefined
 
-  /** `onDone`: after each run, whatever came of it. */
+  /** `onDone`: called after each run, also if it failed. */
   constructor(path: string, startThread: () => Worker, onDone: () => void) {
     this.#path = path
     this.#startThread = startThread
     this.#onDone = onDone
   }
 
-  /** One that is asked for while another runs is done with that one. */
+  /** Asks for a checkpoint, unless one is running. */
   run(): void {
     if (this.#isRunning || this.#closed !== undefined) return
     this.#isRunning = true
     this.#post({ kind: 'walCheckpoint', path: this.#path })
   }
 
-  /** Resolves when its connection is closed. */
+  /** Resolves when the thread's connection is closed. */
   async close(): Promise<void> {
     this.#closed = Promise.withResolvers()
     if (this.#worker === undefined) return
@@ -49,7 +50,7 @@ export class WalCheckpointer {
       if (event.data.kind === 'walCheckpointed') this.#end()
       if (event.data.kind === 'closed') this.#closed?.resolve()
     })
-    // Another is started when it is needed again.
+    // The next run starts another thread.
     const forget = (): void => {
       if (this.#worker !== worker) return
       this.#worker = undefined
@@ -72,7 +73,7 @@ export class WalCheckpointer {
 export class WalCheckpointConnection {
   #db: ReturnType<typeof connect> | undefined
 
-  /** What fails leaves a longer log, which the next one finds. */
+  /** Runs a checkpoint. If it fails, the log stays longer, and the next checkpoint moves it. */
   run(path: string): void {
     try {
       this.#db ??= connect(path, { readwrite: true })
