@@ -36,7 +36,7 @@ export function eventOf({ alertId, accountId, rule, facts, crossing }: FiredAler
   return { type: `alert.${rule.kind}`, timestamp: isoTime(facts.at), data }
 }
 
-/** What the test button sends. */
+/** The event that the test button sends. */
 export const testEventOf = (accountId: string, at: number): AlertEvent => ({
   type: 'alert.test',
   timestamp: isoTime(at),

@@ -4,7 +4,7 @@ import type { ChatDialect } from './chat-dialect.ts'
 import type { Picos } from './money.ts'
 import type { Prices } from './pricing.ts'
 
-/** What a model's upstream refuses, so that the translated formats adapt instead of failing. Nothing listed: everything is accepted. */
+/** The features that a model's upstream may refuse, so that the translated formats adapt instead of failing. A model without any accepts all of them. */
 export const REJECTIONS = [
   'sampling', // temperature, top_p, top_k
   'tools',
@@ -53,7 +53,7 @@ export type Model = Prices &
 /** An upstream by its name, and the id under which it knows the model. `dialect`: the index in the model's `chat` of the dialect that it speaks; absent: it speaks native. */
 export type UpstreamModel = Readonly<{ name: string; model: string; dialect?: number }>
 
-/** `maxRequestPicos`: the most that one request may cost; absent: anything. */
+/** `maxRequestPicos`: the most that one request may cost; absent: no limit. */
 export type Plan = Readonly<{ name: string; models: readonly string[]; maxRequestPicos?: Picos }>
 
 export type Catalog = Readonly<{

@@ -1,4 +1,4 @@
-/** What a wire format provides: how its request becomes a native call, and how the native answer becomes its own. Rules: house.md "One request". */
+/** What a wire format provides: how its request becomes a native call, and how a native answer becomes an answer in the format. Rules: house.md "One request". */
 
 import type { Body } from './body.ts'
 import type { Model } from './catalog.ts'
@@ -54,7 +54,7 @@ export type ReadContext = Readonly<{
   /** Items of an earlier answer of the same key, by response id or item id (responses only), or why there are none. */
   recall(id: string): readonly unknown[] | Forgotten
   sha256Hex: Sha256Hex
-  /** What the key's plan lets one request cost; absent: anything. */
+  /** The most that the key's plan lets one request cost; absent: no limit. */
   planCapPicos?: Picos | undefined
 }>
 

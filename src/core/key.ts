@@ -5,7 +5,7 @@
 
 import { minPicos, type Picos, picos } from './money.ts'
 
-/** What the gateway knows of a key. Never the secret: that is shown once and stored as SHA-256. */
+/** What the gateway knows of a key. It never holds the secret, which is shown once and stored as SHA-256. */
 export type KeyRecord = Readonly<{
   id: string
   accountId: string

@@ -1,6 +1,6 @@
 /** Bounds of the contract that no configuration changes, and the defaults of those that it may change. Rules: contract.md "Limits"; requests.md "Bodies", "JSON bounds". */
 
-/** Deeper or busier JSON is refused before it is parsed: both stall every stream. */
+/** JSON that is deeper, or has more separators, is refused before it is parsed: parsing it would stall every stream. */
 export const JSON_DEPTH_MAX = 128
 export const JSON_SEPARATORS_MAX = 1_000_000
 export const CACHE_BREAKPOINTS_MAX = 4

@@ -45,8 +45,8 @@ function written(characters: string): string {
 }
 
 /**
- * In the field of 32 elements each place weighs another power of its generator (x⁵ + x² + 1), the checksum's own place 1: so one wrong character and any two
- * that changed places are always found.
+ * In the field of 32 elements, each place has another power of the generator (x⁵ + x² + 1) as its weight, and the checksum's own place has 1: so one wrong character and any two
+ * swapped characters are always found.
  */
 function checksum(digits: readonly number[]): number {
   return digits.reduceRight((sum, digit) => timesGenerator(sum ^ digit), 0)

@@ -5,13 +5,13 @@ import { isWaived, type Outcome } from './outcome.ts'
 import { costOf, levelOf, type Prices, ratesAt } from './pricing.ts'
 import type { Usage } from './usage.ts'
 
-/** `promptTokens`: by which a price level is chosen. One of the amounts is 0. */
+/** `promptTokens` decides the price level. One of the two amounts is 0. */
 export type PastReceipt = Readonly<{ outcome: Outcome; usage: Usage; promptTokens: number; costPicos: Picos; waivedPicos: Picos }>
 
-/** `nowPicos`: as the receipts say. `thenPicos`: under the other catalogue. */
+/** `nowPicos`: the sum that the receipts state. `thenPicos`: their price under the other catalogue. */
 type Compared = Readonly<{ receipts: number; nowPicos: Picos; thenPicos: Picos }>
 
-/** A sum of receipts, each in one of the three. `missing`: of models that the other catalogue does not have; `nowPicos` is what they were charged. */
+/** Sums over receipts, each of which counts in one of the three. `missing`: receipts for models that the other catalogue does not have; `nowPicos` is what they were charged. */
 export type Repriced = Readonly<{ charged: Compared; waived: Compared; missing: Readonly<{ receipts: number; nowPicos: Picos }> }>
 
 /** The receipts of an account for a model. */
@@ -20,11 +20,11 @@ export type RepricedRow = Repriced & Readonly<{ accountId: string; accountName: 
 const NONE: Compared = { receipts: 0, nowPicos: ZERO, thenPicos: ZERO }
 export const NOTHING_REPRICED: Repriced = { charged: NONE, waived: NONE, missing: { receipts: 0, nowPicos: ZERO } }
 
-/** `prices`: those of its model in the other catalogue; undefined: it has no such model. */
+/** `prices`: the prices of the receipt's model in the other catalogue; undefined: that has no such model. */
 export function repriced({ outcome, usage, promptTokens, costPicos, waivedPicos }: PastReceipt, prices: Prices | undefined): Repriced {
   if (prices === undefined) return { ...NOTHING_REPRICED, missing: { receipts: 1, nowPicos: costPicos } }
   const thenPicos = costOf(usage, ratesAt(prices, levelOf(prices, promptTokens)))
-  // What cost nothing was waived where its end is one that is.
+  // A receipt whose amounts are both 0 counts as waived where its outcome is one that is waived.
   return waivedPicos > ZERO || (costPicos === ZERO && isWaived(outcome))
     ? { ...NOTHING_REPRICED, waived: { receipts: 1, nowPicos: waivedPicos, thenPicos } }
     : { ...NOTHING_REPRICED, charged: { receipts: 1, nowPicos: costPicos, thenPicos } }
@@ -45,13 +45,13 @@ const addCompared = (a: Compared, b: Compared): Compared => ({
   thenPicos: picos(a.thenPicos + b.thenPicos),
 })
 
-/** More is charged under the other catalogue where it is above 0. */
+/** The difference in what is charged; above 0, the other catalogue charges more. */
 export const differenceOf = ({ charged }: Repriced): Picos => picos(charged.thenPicos - charged.nowPicos)
 
 type OfModel = Repriced & Readonly<{ modelId: string }>
 type OfAccount = Repriced & Readonly<{ accountId: string; accountName: string }>
 
-/** Parts of the receipts, added up as they are read: what is kept grows with models and accounts, never with receipts. */
+/** Adds up rows as they are read: the memory grows with the number of models and accounts, never with that of receipts. */
 export class RepricedSums {
   readonly #models = new Map<string, OfModel>()
   readonly #accounts = new Map<string, OfAccount>()
@@ -70,12 +70,12 @@ export class RepricedSums {
     return this.#total
   }
 
-  /** By id. */
+  /** The sums of each model, ordered by its id. */
   models(): readonly OfModel[] {
     return [...this.#models.values()].sort((a, b) => (a.modelId < b.modelId ? -1 : 1))
   }
 
-  /** The largest difference in either direction first. */
+  /** The sums of each account, the largest difference in either direction first. */
   accounts(): readonly OfAccount[] {
     const sizeOf = (sums: Repriced): bigint => (differenceOf(sums) < 0n ? -differenceOf(sums) : differenceOf(sums))
     return [...this.#accounts.values()].sort((a, b) => {

@@ -1,5 +1,5 @@
 /**
- * The most that one request may cost, as its client or its plan says: its `max_tokens` is lowered until its worst case fits, in each body that an upstream may get.
+ * The most that one request may cost, as set by its client or its plan: `max_tokens` is lowered until the request's worst case fits, in each body that an upstream may get.
  * Rules: money.md "Caps of a request"; requests.md "Exact bytes".
  */
 
@@ -14,10 +14,10 @@ import { invalid, type Refusal } from './refusal.ts'
 export const MAX_COST_HEADER = 'x-max-cost-usd'
 const PLAN_SETTING = 'max_request_usd'
 
-/** `name`: who set it. */
+/** `name`: the header or setting that set the cap. */
 type RequestCap = Readonly<{ name: typeof MAX_COST_HEADER | typeof PLAN_SETTING; picos: Picos }>
 
-/** The lesser of header and plan; undefined where neither says one. */
+/** The lesser of the header's cap and the plan's; undefined where neither sets one. */
 export function capOf({ headers, planCapPicos }: Pick<ReadContext, 'headers' | 'planCapPicos'>): RequestCap | Refusal | undefined {
   const plan = planCapPicos === undefined ? undefined : ({ name: PLAN_SETTING, picos: planCapPicos } as const)
   const header = headers.get(MAX_COST_HEADER)
@@ -27,7 +27,7 @@ export function capOf({ headers, planCapPicos }: Pick<ReadContext, 'headers' | '
   return plan !== undefined && plan.picos < picos ? plan : { name: MAX_COST_HEADER, picos }
 }
 
-/** The very same where it fits. */
+/** The call with `max_tokens` lowered so that its worst case fits the cap; the call itself where it fits already. */
 export function withinCap<Echo>(call: Call<Echo>, { name, picos }: RequestCap): Call<Echo> | Refusal {
   const { model, bounds, thinkingTokens = 0 } = call
   if (holdFor(bounds, model, model.contextWindow) <= picos) return call
@@ -39,7 +39,7 @@ export function withinCap<Echo>(call: Call<Echo>, { name, picos }: RequestCap): 
   }
   if (tokens <= thinkingTokens)
     return invalid(name, `${tokens} tokens of output fit into ${usd} USD, and ${thinkingTokens} tokens of thinking need more`)
-  // A cap that stood there in exponent form may be shorter than the lower one: then the body is longer, and a few tokens more give way.
+  // A `max_tokens` in exponent form may be shorter than the lower number: the body is then longer, so it is lowered once more by a few tokens.
   return withinCap(lowered(call, tokens), { name, picos })
 }
 
@@ -59,7 +59,7 @@ function lowered<Echo>(call: Call<Echo>, tokens: number): Call<Echo> {
 
 type Placed = Readonly<{ body: Uint8Array; modelAt: number }>
 
-/** The member's value alone becomes another. The same where there is no such member: a body that no upstream of the model takes is empty. */
+/** The body with a new value for this member, and every other byte as it was. A body without the member stays: where no upstream takes this kind of body, it is empty. */
 function withNumber({ body, modelAt }: Placed, field: string, value: number): Placed {
   const place = membersOf(fromBytes(body)).findLast(({ name }) => name === field)?.value
   if (place === undefined) return { body, modelAt }

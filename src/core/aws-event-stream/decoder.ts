@@ -29,7 +29,7 @@ const DELTA_LINES = ascii`event: content_block_delta\ndata: `
 const BLANK_LINE = ascii`\n\n`
 /** Fields that the door adds to the vendor's events. */
 const DOOR_FIELD = /^amazon-bedrock-/
-/** What may stand in an `event:` line. */
+/** The types that can be written in an `event:` line. */
 const TYPE = /^[\w.-]{1,64}$/
 const SPACE = 0x20
 const QUOTE = 0x22

@@ -31,7 +31,7 @@ export class ByteWriter {
     this.length = 0
   }
 
-  /** Writes text. Like the methods below, it needs room that `reserve` made. */
+  /** Writes text. This and the other writing methods need room that `reserve` made. */
   text(text: ByteString): void {
     this.length += latin1Write.call(this.bytes, text, this.length)
   }

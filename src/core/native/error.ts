@@ -6,7 +6,7 @@
 import { isObject, type JsonObject } from '../json.ts'
 
 export type NativeError = Readonly<{
-  /** '' where the error gives none. */
+  /** The error's type; '' where the error gives none. */
   type: string
   /** A second name, or the status, from servers that give one: 'context_length_exceeded', '400'. */
   code: string

@@ -62,7 +62,7 @@ export function observe(seen: Observation, event: NativeEvent): void {
     if (isObject(block)) seen.contentBytes += contentBytesOf(block)
   } else if (event.type === 'content_block_delta') {
     const delta = event.body['delta']
-    // A signature is thinking that the client did not ask to read: it was written and paid for all the same. A signature that the gateway made counts nothing.
+    // A signature stands for thinking that the client did not ask to read, but that was written and is paid for. A signature that the gateway made counts nothing.
     if (isObject(delta) && typeof delta['signature'] === 'string' && !isOwnSignature(delta['signature']))
       seen.contentBytes += delta['signature'].length
   } else if (event.type === 'message_delta') {

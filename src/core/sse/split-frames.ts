@@ -58,7 +58,7 @@ export class FrameSplitter {
     return true
   }
 
-  /** True where no frame is open: all bytes so far belong to whole frames. */
+  /** True where no frame is open: all bytes so far belong to whole frames. False before the first byte. */
   get isBetweenFrames(): boolean {
     return this.#open.length === 0 && !this.#atStart
   }

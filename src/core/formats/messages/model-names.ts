@@ -16,7 +16,7 @@ export function modelLiteral(text: ByteString, object: ObjectAt): ByteString | u
 }
 
 /**
- * Edits the object's own `model`, and the places in its `usage` (`iterations`) with one of the names in `named`: those that this answer has for the model.
+ * Edits the object's own `model`, and the places in its `usage` (`iterations`) that name the model by its upstream id or by one of `named`, the names in this answer.
  */
 export function modelEdits(text: ByteString, object: ObjectAt, model: Model, named: readonly ByteString[]): readonly Edit[] {
   const ours = encodeJson(model.id)

@@ -126,7 +126,7 @@ function withMarkers(request: Translated, tools: readonly NativeTool[], markers:
 
 type Marked = Markable & Readonly<{ markers: readonly CacheControl[] }>
 
-/** One string, or blocks as soon as one of them carries a marker. */
+/** Adds the system prompt: one string, or blocks where one of them carries a marker. */
 function addSystem(head: NativeHead, system: readonly TextBlock[], hint: string | undefined): void {
   const blocks = hint === undefined ? system : [...system, textBlock(hint)]
   if (blocks.length === 0) return

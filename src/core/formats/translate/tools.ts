@@ -10,7 +10,7 @@ import type { CacheControl, NativeTool, Turn } from '../../native/shapes.ts'
 import { normalizeToolChoice, type ToolChoice } from '../../native/tool-choice.ts'
 import { invalid, Refusal } from '../../refusal.ts'
 
-/** What a function definition holds, whether chat nests it in `function` or responses writes it flat. */
+/** The fields of a function definition, whether chat nests them in `function` or responses writes them flat. */
 type Definition = JsonObject
 
 /** `{name, description?, parameters?}` to a native tool. `path` names the object that holds the fields. */
