@@ -21,7 +21,7 @@ import streaming from './guide/streaming.md' with { type: 'text' }
 import { codeInCell, openingOf } from './markdown.ts'
 import { API_REFERENCE, type Book, type Page } from './page.ts'
 
-/** What differs between installations. A reload makes new ones. */
+/** The facts that differ between installations. A reload of the configuration makes new facts. */
 export type Facts = Readonly<{
   /** The gateway's own address as the operator knows it, never what a request says: a page tells people where to send their keys. */
   baseUrl: string
@@ -31,7 +31,7 @@ export type Facts = Readonly<{
   limits: Limits
 }>
 
-/** In reading order; the first is `/docs` itself. */
+/** The pages in reading order; the first is `/docs` itself. */
 export const GUIDE_SOURCES: readonly Readonly<{ name: string; source: string }>[] = [
   { name: 'quick-start', source: quickStart },
   { name: 'clients', source: clients },

@@ -3,7 +3,7 @@
  * Source: https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format. Rules: operator.md "Metrics".
  */
 
-/** One metric with all its series; gives its text, without the last line break. */
+/** One metric with all its series. `render` returns its text, without the last line break. */
 export type Family = Readonly<{ render(): string | Promise<string> }>
 
 type Labels = readonly string[]

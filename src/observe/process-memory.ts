@@ -1,6 +1,6 @@
 /**
  * How much memory this process may use: what its control groups allow, else what the machine has. Rules: the Linux manual pages cgroups(7), "memory.max" of
- * version 2 and "memory.limit_in_bytes" of version 1. The limit of a group above ours binds us, too.
+ * version 2 and "memory.limit_in_bytes" of version 1. The limit of a group above the process's own binds the process, too.
  */
 
 import { readFileSync } from 'node:fs'

@@ -7,7 +7,7 @@ import { type Instructions, readInstructions } from './instructions.ts'
 import { blocksOf, type NativeRequest, type Turn } from './request.ts'
 
 export type Prompt = Readonly<{
-  /** What the user wrote, without directives and without what the client added. */
+  /** The text that the user wrote, without directives and without the client's additions. */
   text: string
   instructions: Instructions
   results: readonly ToolResult[]
