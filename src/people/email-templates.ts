@@ -24,7 +24,7 @@ export const signUpMail = (link: string): Email => ({
   text: `By this link you choose a password and your account is made. It works once, within 72 hours.\n\n${link}\n\n${IGNORE}\n`,
 })
 
-/** To a person who has an account and signs up again. */
+/** The mail to a person who has an account and signs up again. */
 export const knownMail = (base: string): Email => ({
   subject: 'You have an account at Tollgate',
   text: `A new account was asked for with this address, which has one. Sign in at ${base}/cabinet, where you can also ask for a new password.\n`,

@@ -1,6 +1,6 @@
 /**
- * better-auth as one listener's sign-in routes: passwords, their reset by mail, passkeys. It is two megabytes, so this file is imported with the first sign-in.
- * `web/api/identity-answer.ts` says which of its routes pages may ask. Rules: pages.md "Sign-in routes", "Sessions".
+ * better-auth as one listener's sign-in routes: passwords, their reset by mail, passkeys. better-auth is two megabytes, so this file is imported with the first
+ * sign-in. `web/api/identity-answer.ts` says which of its routes pages may ask. Rules: pages.md "Sign-in routes", "Sessions".
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -48,7 +48,7 @@ export function makeIdentity(options: IdentityOptions): Identity {
 /** The state of one call: whether the people's store was away. */
 type IdentityCall = { away?: PeopleAway }
 
-/** better-auth makes a 500 of a store that is away, or says that it is done: of a sign-out that ended nothing, too. */
+/** Notes that the store was away: better-auth then answers 500, or says that it is done, even when a sign-out has ended nothing. */
 const noticing = (sql: PeopleSql, asked: AsyncLocalStorage<IdentityCall>): PeopleSql => ({
   ...sql,
   async ask(text, given) {
@@ -81,7 +81,7 @@ export function optionsOf({ sql, listener, origins, secret, isOperator, sendRese
         if (!isRefusal(error)) onBug(error)
       },
     },
-    // Our own delays are per address and per e-mail, and never lock out a person.
+    // Our own delays, per address and per e-mail, take the place of this limit, and never lock out a person.
     rateLimit: { enabled: false },
     user: { modelName: 'person' },
     account: { modelName: 'credential' },
@@ -99,7 +99,7 @@ export function optionsOf({ sql, listener, origins, secret, isOperator, sendRese
       revokeSessionsOnPasswordReset: true,
       onPasswordReset: ({ user }) => onReset(user.id),
       resetPasswordTokenExpiresIn: RESET_S,
-      // Not awaited: an address that is known must not answer later than one that is not.
+      // The mail is not awaited: the answer for a known address must not come later than that for an unknown one.
       ...(sendReset === undefined
         ? {}
         : {
@@ -122,9 +122,9 @@ export function optionsOf({ sql, listener, origins, secret, isOperator, sendRese
       },
     },
     advanced: {
-      // The tables are our own migrations', which a test compares with what it expects.
+      // Our own migrations make the tables; a test compares them with what better-auth expects.
       database: { validateSchema: false },
-      // The names carry their own prefix.
+      // The cookies' names have their own prefix.
       useSecureCookies: false,
       cookiePrefix: cookie,
       defaultCookieAttributes: { secure: isHttps, sameSite: 'lax', httpOnly: true, path: '/' },
@@ -135,6 +135,6 @@ export function optionsOf({ sql, listener, origins, secret, isOperator, sendRese
   } satisfies BetterAuthOptions
 }
 
-/** A mistake of the request. Known by its name: better-auth's request parser has an `APIError` class of its own, so `instanceof` would miss it. */
+/** Whether the error is a mistake of the request. It is known by its name: better-auth's request parser has an `APIError` class of its own, so `instanceof` would miss it. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof Error && error.name === 'APIError' && Number((error as { statusCode?: unknown }).statusCode) < 500

@@ -1,6 +1,7 @@
 /**
- * The people's store as better-auth asks it: by Kysely (https://kysely.dev/docs/dialects), whose standard SQL both stores take. Times are texts and flags numbers
- * on both, as better-auth writes them on SQLite. It gets no transactions: what it needs done once it does in one statement. Rules: pages.md "Sign-in routes".
+ * The people's store as better-auth asks it: by Kysely (https://kysely.dev/docs/dialects), whose standard SQL both stores take. Times are texts and flags are numbers
+ * in both stores, as better-auth writes them on SQLite. better-auth gets no transactions: an effect that it needs once, it makes in one statement. Rules: pages.md
+ * "Sign-in routes".
  */
 
 import {
@@ -15,7 +16,7 @@ import {
 } from 'kysely'
 import type { Given, PeopleSql, Value } from './people-sql.ts'
 
-/** As `database` of better-auth's options. */
+/** The value of `database` in better-auth's options. */
 export const kyselyOver = (sql: PeopleSql) => ({ dialect: dialectOver(sql), type: 'sqlite' as const, transaction: false })
 
 const dialectOver = (sql: PeopleSql): Dialect => ({
@@ -47,5 +48,5 @@ function driverOver(sql: PeopleSql): Driver {
   }
 }
 
-/** Kysely writes `$1`, which is a name like any other. */
+/** Kysely writes `$1`, which is a name like any other in `Given`. */
 const givenOf = (parameters: readonly unknown[]): Given => Object.fromEntries(parameters.map((value, index) => [index + 1, value as Value]))

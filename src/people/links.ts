@@ -1,5 +1,5 @@
 /**
- * One-time links: an invitation brings a person to an account or to the console, a sign-in link signs in whom it was made for. Each is used up in the
+ * One-time links: an invitation brings a person to an account or to the console; a sign-in link signs in the person for whom it was made. Each link is used up in the
  * transaction in which it has its effect. Rules: pages.md "Links".
  */
 
@@ -9,7 +9,7 @@ import type { PeopleSql } from './people-sql.ts'
 import type { Person } from './sessions.ts'
 import { newRowId, newToken, tokenHash } from './token.ts'
 
-/** `membership` null: to the console. `wantedName`: of the account that it makes; null where that is there. */
+/** `membership` null: the invitation is to the console. `wantedName`: the name of the account that it makes; null where the account exists. */
 export type Invitation = Readonly<{
   email: string
   membership: Membership | null
@@ -19,14 +19,14 @@ export type Invitation = Readonly<{
   expiresAt: number
 }>
 
-/** gone: used, expired, withdrawn or never made · signIn: the address has a way in already, and its owner must have used it. */
+/** gone: the link was used, has expired, was withdrawn or never made · signIn: the person can sign in already, and must do so first. */
 export type Accepted = Readonly<{ result: 'joined'; person: Person }> | Readonly<{ result: 'gone' | 'signIn' }>
 
 const HOUR_MS = 3_600_000
 const INVITATION_MS = 72 * HOUR_MS
-/** Made for a person who follows it at once. */
+/** A sign-in link is made for a person who follows it at once. */
 const SIGN_IN_LINK_MS = HOUR_MS
-/** Used and expired ones are kept so long, for the list. */
+/** Used and expired invitations are kept so long, for the list. */
 const KEEP_MS = 30 * 24 * HOUR_MS
 
 export class Links {
@@ -40,7 +40,7 @@ export class Links {
     this.#now = now
   }
 
-  /** The link's secret. `invitedBy`: an actor, as the audit log writes it. `wantedName`: the account is not there yet, and gets this name. */
+  /** Makes an invitation and returns its link's secret. `invitedBy`: an actor, as the audit log writes it. `wantedName`: the account does not exist yet, and gets this name. */
   async invite(email: string, membership: Membership | null, invitedBy: string, wantedName: string | null = null): Promise<string> {
     const token = newToken()
     const now = this.#now()
@@ -58,17 +58,17 @@ export class Links {
     return token
   }
 
-  /** Voids links that were not followed. `accountId` null: those to the console. */
+  /** Voids invitations that were not followed. `accountId` null: those to the console. */
   async withdraw(email: string, accountId: string | null): Promise<void> {
     await this.#sql.run(WITHDRAW, { email, account: accountId })
   }
 
-  /** Undefined: used, expired, withdrawn or never made. */
+  /** Undefined: the link was used, has expired, was withdrawn or never made. */
   invitation(token: string): Promise<Invitation | undefined> {
     return this.#invitation(this.#sql, token)
   }
 
-  /** Links that can still be followed, newest first; of one account where it is named. */
+  /** Invitations that can still be followed, newest first; only those to one account where `accountId` is given. */
   async invitations(accountId?: string): Promise<readonly Invitation[]> {
     const of = accountId === undefined ? '' : 'AND account_id = $account'
     const rows = await this.#sql.all<Row>(`${INVITATION} ${of} ORDER BY created_at DESC`, { account: accountId ?? null, now: this.#now() })
@@ -76,8 +76,8 @@ export class Links {
   }
 
   /**
-   * Uses the invitation up. `signedInAs`: the person who is signed in. A person who cannot sign in yet gets `password`, a hash; one who can must be
-   * signed in: else an account's owner could take over a person by inviting him.
+   * Uses the invitation up. `signedInAs`: the person who is signed in. A person who cannot sign in yet gets `password`, a hash. A person who can must be signed in:
+   * otherwise an account's owner could take over another person by an invitation.
    */
   async accept(
     token: string,
@@ -85,7 +85,7 @@ export class Links {
   ): Promise<Accepted> {
     const found = await this.invitation(token)
     if (found === undefined) return { result: 'gone' }
-    // Another use of the same link, or of another one to the same e-mail, waits.
+    // Another use of the same link, or of another link to the same e-mail, waits meanwhile.
     return this.#sql.transaction([`email ${found.email}`], async (sql): Promise<Accepted> => {
       const invitation = await this.#invitation(sql, token)
       if (invitation === undefined) return { result: 'gone' }
@@ -103,7 +103,7 @@ export class Links {
     })
   }
 
-  /** The secret of a link by which a person sets a new password; better-auth's own, as it would mail it. */
+  /** The secret of a link by which a person sets a new password. The link is better-auth's own, as better-auth would mail it. */
   async reset(personId: string): Promise<string> {
     const token = newToken()
     const now = this.#now()
@@ -112,14 +112,14 @@ export class Links {
     return token
   }
 
-  /** Ends everything that an earlier owner of the address or mailbox may have: passkeys and other links. */
+  /** Ends every way in that an earlier owner of the address or mailbox may have: passkeys and other links. */
   forgetWays(personId: string): Promise<void> {
     return this.#sql.transaction([`person ${personId}`], async (sql) => {
       for (const forget of FORGET) await sql.run(forget, { person: personId })
     })
   }
 
-  /** The secret of a link that signs that person in on that listener, once. */
+  /** The secret of a link that signs the person in on the listener, once. */
   async signIn(listener: Listener, personId: string): Promise<string> {
     const token = newToken()
     const now = this.#now()
@@ -128,7 +128,7 @@ export class Links {
     return token
   }
 
-  /** The person whom the link signs in; undefined: used, expired or for the other listener. */
+  /** The person whom the link signs in; undefined: the link was used, has expired or is for the other listener. */
   async follow(listener: Listener, token: string): Promise<Person | undefined> {
     const used = await this.#sql.get<{ person: string }>(USE_LINK, { hash: tokenHash(token), listener, now: this.#now() })
     return used === undefined ? undefined : await this.#memberships.byId(used.person)
@@ -153,7 +153,7 @@ const INVITE = `INSERT INTO invitations (token_hash, email, account_id, role, wa
   VALUES ($hash, $email, $account, $role, $wantedName, $invitedBy, $now, $expiresAt)`
 const WITHDRAW = `DELETE FROM invitations
   WHERE email = $email AND used_at IS NULL AND account_id IS NOT DISTINCT FROM CAST($account AS TEXT)`
-/** As better-auth reads it. */
+/** Written in the form that better-auth reads. */
 const RESET = `INSERT INTO verification (id, identifier, value, "expiresAt", "createdAt", "updatedAt")
   VALUES ($id, $identifier, $person, $expiresAt, $now, $now)`
 const MAKE_LINK = 'INSERT INTO links (token_hash, person, listener, expires_at) VALUES ($hash, $person, $listener, $expiresAt)'

@@ -1,6 +1,6 @@
 /**
- * Mail to people, over the SMTP server that the operator names: plain text, one receiver each. nodemailer is loaded with the first one. Rules: pages.md "Mail".
- * Nothing here throws: what went wrong is a word for the log, never the server's text.
+ * Mail to people, over the SMTP server that the operator names: plain text, one receiver each. nodemailer is loaded with the first mail. Nothing here throws: the log
+ * gets a word for what went wrong, never the server's text. Rules: pages.md "Mail".
  */
 
 import type { Transporter } from 'nodemailer'
@@ -16,13 +16,13 @@ export type MailOptions = Readonly<{
   url: string
   from: string
   timeoutMs?: number
-  /** Default: the package. */
+  /** Default: loads nodemailer. */
   load?: () => Promise<Pick<typeof import('nodemailer'), 'createTransport'>>
 }>
 
 const TIMEOUT_MS = 10_000
 const AT_ONCE_MAX = 4
-/** Mails in memory, with those that wait for a connection. */
+/** The most mails in memory, including those that wait for a connection. */
 const UNDER_WAY_MAX = 500
 
 export class Mailer {
@@ -34,7 +34,7 @@ export class Mailer {
     this.#options = options
   }
 
-  /** Null: the server took it. */
+  /** Null: the server took the mail. Otherwise a word for what went wrong. */
   async send({ to, subject, text }: Mail): Promise<string | null> {
     if (this.#underWay >= UNDER_WAY_MAX) return 'too many'
     this.#underWay++

@@ -1,33 +1,33 @@
-/** People and what each may see: members of accounts, operators. Rules: pages.md "People". */
+/** People and what each may see: the members of accounts, and operators. Rules: pages.md "People". */
 
 import type { PeopleSql, Subject } from './people-sql.ts'
 import type { Person } from './sessions.ts'
 import { newRowId } from './token.ts'
 
-/** An owner may do all that a customer may; a reader only looks. */
+/** An owner may do all that a customer may; a reader may only look. */
 export type Role = 'owner' | 'reader'
 export type Membership = Readonly<{ accountId: string; role: Role }>
 
-/** An account that a sign-up wants and the ledger has not confirmed. */
+/** An account that a sign-up asks for and that the ledger has not confirmed. */
 export type WantedAccount = Readonly<{ accountId: string; name: string }>
 
 export type Member = Person & Readonly<{ role: Role }>
 export type ListedPerson = Person & Readonly<{ isOperator: boolean; memberships: readonly Membership[]; sessions: number }>
 
 /**
- * As browsers read one (https://html.spec.whatwg.org/multipage/input.html#valid-e-mail-address), so ASCII: nothing that only looks like another's address, and
- * nothing that a mail server reads as more than a name at a host.
+ * An address as browsers read one (https://html.spec.whatwg.org/multipage/input.html#valid-e-mail-address), so ASCII: it cannot look like another's address, and a mail
+ * server reads it only as a name at a host.
  */
 const EMAIL =
   /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?=.{1,190}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 
-/** As it is stored and compared; undefined where it is no address. */
+/** The address as it is stored and compared; undefined where the text is no address. */
 export function emailOf(text: string): string | undefined {
   const email = text.trim().toLowerCase()
   return EMAIL.test(email) ? email : undefined
 }
 
-/** The right that is taken from a person: one account, the console, or all. `keepsOwner`: refused where the account would have no owner left. */
+/** The right that is taken from a person: one account, the console, or all rights. `keepsOwner`: refused where the account would have no owner left. */
 export type Taken = Readonly<{ accountId: string; keepsOwner?: true }> | 'operator' | 'all'
 
 export class Memberships {
@@ -39,7 +39,7 @@ export class Memberships {
     this.#now = now
   }
 
-  /** As part of a transaction. */
+  /** The same methods as part of a transaction. */
   in(sql: PeopleSql): Memberships {
     return new Memberships(sql, this.#now)
   }
@@ -61,7 +61,7 @@ export class Memberships {
     return (await this.#sql.get(PASSWORD, { person: personId })) !== undefined
   }
 
-  /** The person with that e-mail, made where there is none. `isProven`: the address is known to be theirs. */
+  /** The person with that e-mail, made where there is none. `isProven`: the address is known to be the person's. */
   async add({ email, name, isProven }: { email: string; name: string; isProven: boolean }): Promise<Person> {
     await this.#sql.run(ADD, { id: newRowId(), email, name, isProven: isProven ? 1 : 0, now: this.#isoNow() })
     const person = await this.byEmail(email)
@@ -69,12 +69,12 @@ export class Memberships {
     return person
   }
 
-  /** `hash`: of a password, as `Bun.password` writes it. */
+  /** `hash`: the hash of a password, as `Bun.password` writes it. */
   async setPassword(personId: string, hash: string): Promise<void> {
     await this.#sql.run(SET_PASSWORD, { id: newRowId(), person: personId, hash, now: this.#isoNow() })
   }
 
-  /** False: there is one. */
+  /** False: the person has a password already. */
   setFirstPassword(personId: string, hash: string): Promise<boolean> {
     return this.#sql.transaction([`person ${personId}`], async (sql) => {
       const memberships = this.in(sql)
@@ -84,7 +84,7 @@ export class Memberships {
     })
   }
 
-  /** Undefined: not a member of that account, or its sign-up is not finished. */
+  /** Undefined: the person is no member of that account, or its sign-up is not finished. */
   membership(personId: string, accountId: string): Promise<Membership | undefined> {
     return this.#sql.get<Membership>(`${MEMBERSHIP} AND account_id = $account`, { person: personId, account: accountId })
   }
@@ -97,19 +97,19 @@ export class Memberships {
     return this.#sql.all<Member>(MEMBERS_OF, { account: accountId })
   }
 
-  /** A member already: the role is the new one. `wantedName`: the ledger has the account only when `finish` is told so. */
+  /** Adds a member; a person who is a member already gets the new role. `wantedName`: the ledger does not have the account until `finish` is called. */
   async join(personId: string, { accountId, role }: Membership, wantedName: string | null = null): Promise<void> {
     await this.#sql.run(JOIN, { person: personId, account: accountId, role, wantedName, now: this.#now() })
   }
 
-  /** Why that member cannot get that role: `last owner`: the account would have no owner left; `none`: no such member. */
+  /** Why that member cannot get that role. `last owner`: the account would have no owner left; `none`: there is no such member. */
   async roleProblem(email: string, { accountId, role }: Membership): Promise<'last owner' | 'none' | undefined> {
     const members = await this.membersOf(accountId)
     if (!members.some((one) => one.email === email)) return 'none'
     return role !== 'owner' && isLastOwner(members, email) ? 'last owner' : undefined
   }
 
-  /** Undefined: it is done. */
+  /** Undefined: the role is changed. */
   changeRole(email: string, membership: Membership): Promise<'last owner' | 'none' | undefined> {
     return this.#sql.transaction([`account ${membership.accountId}`], async (sql) => {
       const memberships = this.in(sql)
@@ -150,7 +150,7 @@ export class Memberships {
     }))
   }
 
-  /** Takes a right away, with its sessions, links and open invitations; `none`: there was nothing to take. */
+  /** Takes a right away, with its sessions, links and open invitations; `none`: the person had no such right. */
   remove(email: string, what: Taken): Promise<'removed' | 'last owner' | 'none'> {
     const accountId = typeof what === 'object' ? what.accountId : null
     const subjects: readonly Subject[] = accountId === null ? [`email ${email}`] : [`account ${accountId}`, `email ${email}`]
@@ -169,7 +169,7 @@ export class Memberships {
   }
 }
 
-/** False: there was nothing to take. */
+/** False: the person had no such right. */
 async function take(sql: PeopleSql, person: string, what: Taken): Promise<boolean> {
   if (what === 'all') return (await sql.run('DELETE FROM person WHERE id = $person', { person })) > 0
   const isConsole = what === 'operator'

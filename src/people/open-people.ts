@@ -5,15 +5,15 @@ import type { PeopleStore } from './people-sql.ts'
 import { postgresPeople } from './postgres/postgres-people.ts'
 import { sqlitePeople } from './sqlite-people.ts'
 
-/** `url`: `postgres://…`. `node`: whose pages ask, for pg_stat_activity. */
+/** `url`: `postgres://…`. `node`: the node whose pages ask, for pg_stat_activity. */
 export type PeoplePlace = Readonly<{ path: string }> | Readonly<{ url: string; node?: string }>
 
-/** Of the ledger as it is configured. */
+/** The settings of the ledger that say where the people's store is. */
 type Ledger = Readonly<{ kind: 'sqlite'; path: string }> | Readonly<{ kind: 'postgres'; url: string; node: string }>
 
 export const peoplePlaceOf = (ledger: Ledger): PeoplePlace =>
   ledger.kind === 'postgres' ? { url: ledger.url, node: ledger.node } : { path: peoplePathOf(ledger.path) }
 
-/** Throws where a file cannot be opened; what is wrong with a database its first question says. */
+/** Throws where a file cannot be opened. An error of a database shows at its first question. */
 export const openPeople = (place: PeoplePlace): PeopleStore =>
   'url' in place ? postgresPeople(place.url, place.node) : sqlitePeople(place.path)

@@ -1,22 +1,22 @@
 /**
- * The addresses under which people reach a listener: links are built from them, and changes must come from them. Never what a request names as host. Rules:
- * pages.md "Origin".
+ * The addresses under which people reach a listener: links are built from them, and changes must come from them. A host that a request names is never one of them.
+ * Rules: pages.md "Origin".
  */
 
 /** Where a person is signed in: the customers' pages or the operators'. */
 export type Listener = 'cabinet' | 'console'
 
 export type Origins = Readonly<{
-  /** Links begin with it. */
+  /** The beginning of links. */
   base: string
-  /** Of requests that change something. */
+  /** The origins from which a request may change something. */
   allowed: readonly string[]
   isHttps: boolean
-  /** Passkeys belong to a host name; undefined where there is none. */
+  /** The host name to which passkeys belong; undefined where there is none. */
   passkeyHost: string | undefined
 }>
 
-/** `publicUrl`: an origin, as the operator knows it. `listening`: `http://HOST:PORT`. */
+/** `publicUrl`: the origin that the operator has set. `listening`: `http://HOST:PORT`. */
 export function originsOf(publicUrl: string | undefined, listening: string): Origins {
   const { port, hostname } = new URL(listening)
   const local = `http://localhost${port === '' ? '' : `:${port}`}`

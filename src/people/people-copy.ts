@@ -1,6 +1,6 @@
 /**
- * A copy of the people's file, taken beside a running gateway, and put back with the ledger's. It holds hashes of passwords, what signs cookies and the secrets of
- * webhooks, and is its owner's alone. Rules: pages.md "People"; ledger.md "Restore".
+ * A copy of the people's file, taken beside a running gateway, and put back with the ledger's. The copy has hashes of passwords, the secret that signs cookies and the
+ * secrets of webhooks, so only its owner may read it. Rules: pages.md "People"; ledger.md "Restore".
  */
 
 import { Database } from 'bun:sqlite'
@@ -10,7 +10,7 @@ import { syncFolder } from '../../db/open.ts'
 import { setAside } from '../../db/set-aside.ts'
 import { PEOPLE_VERSION } from './people-file.ts'
 
-/** Beside the ledger's copy. */
+/** The path of the people's copy, beside the ledger's copy. */
 export const peopleCopyOf = (ledgerCopy: string): string => `${ledgerCopy}.people`
 
 export type CopyProblem = Readonly<{ problem: string }>
@@ -20,10 +20,13 @@ export function backUpPeople(path: string, copy: string): 'made' | 'none' | Copy
   return existsSync(path) ? (copied(path, copy) ?? 'made') : 'none'
 }
 
-/** Ready to take its place. `swap` gives what was there under its new names; `drop` takes away what was not swapped. */
+/**
+ * A checked copy that is ready to take the place of the people's file. `swap` returns the new names of the files that were there; `drop` removes a copy that was not
+ * swapped in.
+ */
 export type ReadyPeople = Readonly<{ swap(): readonly string[]; drop(): void }>
 
-/** `now`: Unix milliseconds. `none`: there is no such copy, and the people's file is to stay. */
+/** `now`: Unix milliseconds. `none`: there is no such copy, and the people's file is to stay as it is. */
 export function readyPeople(copy: string, path: string, now: number): ReadyPeople | 'none' | CopyProblem {
   if (!existsSync(copy)) return 'none'
   const made = `${path}.restoring`
@@ -43,7 +46,7 @@ export function readyPeople(copy: string, path: string, now: number): ReadyPeopl
   }
 }
 
-/** Makes a whole, flushed and checked copy; otherwise the file is removed again. */
+/** Makes a whole, flushed and checked copy. Where that fails, no file is left at `to`. */
 function copied(from: string, to: string): CopyProblem | undefined {
   try {
     const db = new Database(from, { readonly: true })
@@ -63,7 +66,7 @@ function copied(from: string, to: string): CopyProblem | undefined {
   }
 }
 
-/** Throws what is wrong with it. */
+/** Throws an error that says what is wrong with the file. */
 function look(path: string): void {
   const db = new Database(path, { readonly: true })
   try {
@@ -79,7 +82,7 @@ function look(path: string): void {
   }
 }
 
-/** Ends all sessions and links of a copy: those that were ended or used since would be valid again. */
+/** Ends all sessions and links in a copy: those that were ended or used after it was taken would be valid again. */
 function endSignIns(path: string): void {
   const db = new Database(path, { readwrite: true })
   try {

@@ -1,5 +1,5 @@
 /**
- * The file of the people, beside the ledger and apart from it: nothing that a page writes can lock or break what holds the money. The gateway and the commands
+ * The file of the people, beside the ledger and apart from it: nothing that a page writes can lock or break the file that holds the money. The gateway and the commands
  * have it open at the same time. Rules: pages.md "People"; architecture.md "Files beside the ledger".
  */
 
@@ -9,17 +9,17 @@ import { dirname, join } from 'node:path'
 import alerts from './alerts.sql' with { type: 'text' }
 import people from './schema.sql' with { type: 'text' }
 
-/** In order; a file says in `user_version` how many it has had. */
+/** In order; `user_version` of a file says how many of them it has had. */
 const MIGRATIONS: readonly string[] = [people, alerts]
 export const PEOPLE_VERSION = MIGRATIONS.length
 const BUSY_TIMEOUT_MS = 5_000
 
 export const peoplePathOf = (ledgerPath: string): string => join(dirname(ledgerPath), 'people.db')
 
-/** Made where it is missing, readable by its owner alone. Throws where the folder cannot be written or the file is a newer program's. */
+/** Makes the file where it is missing, readable by its owner alone. Throws where the folder cannot be written, or where a newer program made the file. */
 export function openPeopleFile(path: string): Database {
   mkdirSync(dirname(path), { recursive: true })
-  // Before SQLite makes it with the process's own mask; the log beside it gets the file's mode.
+  // SQLite would make the file with the process's mask. The log beside the file gets the file's mode.
   closeSync(openSync(path, 'a', 0o600))
   chmodSync(path, 0o600)
   const db = new Database(path, { readwrite: true, strict: true })
@@ -35,7 +35,7 @@ export function openPeopleFile(path: string): Database {
   }
 }
 
-/** Under the write lock, so that two processes that start at once make one file. */
+/** Runs under the write lock, so that two processes that start at once make one file. */
 function migrate(db: Database, path: string): void {
   const version = db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0
   if (version > PEOPLE_VERSION) throw new Error(`${path} was made by a newer program`)
@@ -43,7 +43,7 @@ function migrate(db: Database, path: string): void {
   if (version < PEOPLE_VERSION) db.run(`PRAGMA user_version = ${PEOPLE_VERSION}`)
 }
 
-/** `numbered`: the column that Postgres counts by itself. */
+/** `numbered`: the column whose numbers Postgres counts. */
 type PeopleTable = Readonly<{ schema: 'people'; name: string; numbered?: string }>
 
 const TABLES = [
@@ -63,7 +63,7 @@ const TABLES = [
   'alert_events',
 ]
 
-/** The tables that are copied to Postgres with the ledger, ordered so that each row finds what it names. Rules: ledger.md "Copy". */
+/** The tables that are copied to Postgres with the ledger, ordered so that each row finds the rows that it names. Rules: ledger.md "Copy". */
 export const PEOPLE_TABLES: readonly PeopleTable[] = [
   ...TABLES.map((name) => ({ schema: 'people', name }) as const),
   { schema: 'people', name: 'deliveries', numbered: 'number' },

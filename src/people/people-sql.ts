@@ -1,12 +1,12 @@
 /**
- * What the people's code asks of its store: one text of SQL for both, the file of SQLite and Postgres. Names are quoted where they are not in lower case, amounts
- * of rows and times are numbers, flags 0 or 1. Rules: pages.md "People".
+ * The questions that the people's code asks its store: one text of SQL serves both stores, the file of SQLite and Postgres. Names that are not in lower case are
+ * quoted. Amounts and times in rows are numbers, flags are 0 or 1. Rules: pages.md "People".
  */
 
 export type Value = string | number | null | Uint8Array
-/** Values by their names, which stand in the text as `$name`; names that the text does not use are allowed. */
+/** Values by their names, which the text writes as `$name`; names that the text does not use are allowed. */
 export type Given = Readonly<Record<string, Value>>
-/** `changes`: rows that were written. */
+/** `changes`: how many rows were written. */
 export type SqlResult = Readonly<{ rows: readonly unknown[]; changes: number }>
 
 export type Dialect = 'sqlite' | 'postgres'
@@ -20,8 +20,8 @@ export type PeopleSql = Readonly<{
   /** How many rows were written. */
   run(text: string, given?: Given): Promise<number>
   /**
-   * Runs `work` as one commit, or none where it throws. Another call that names one of the same subjects waits for its end; on SQLite every call does. `work` asks what it is given
-   * and nothing else: another question would wait for the end, too. Within a transaction it is that one.
+   * Runs `work` as one commit, or as none where it throws. Another call that names one of the same subjects waits until the end; on SQLite every call does. `work` asks
+   * only the `sql` that it gets: a question to the store itself would wait for the end, too. Within a transaction the call is part of that transaction.
    */
   transaction<Result>(subjects: readonly Subject[], work: (sql: PeopleSql) => Promise<Result>): Promise<Result>
 }>
@@ -36,7 +36,7 @@ export type Subject = `email ${string}` | `person ${string}` | `account ${string
 
 export type PeopleStore = PeopleSql & Readonly<{ close(): Promise<void> }>
 
-/** The other methods, made from `ask`. */
+/** Makes the other methods from `ask`. */
 export const sqlOver = (dialect: Dialect, ask: PeopleSql['ask'], transaction: PeopleSql['transaction']): PeopleSql => ({
   dialect,
   ask,

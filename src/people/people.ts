@@ -1,6 +1,6 @@
 /**
- * The people of one gateway: their store, memberships, sessions, links and sign-in. Opened with the first page; better-auth is loaded with the first sign-in.
- * Rules: pages.md "People", "Links", "Signing up".
+ * The people of one gateway: their store, memberships, sessions, links and sign-in. The store is opened with the first page; better-auth is loaded with the first
+ * sign-in. Rules: pages.md "People", "Links", "Signing up".
  */
 
 import { SignInDelays } from '../core/sign-in-delay.ts'
@@ -30,12 +30,12 @@ export type PeopleOptions = Readonly<{
   monotonicMs: () => number
   sleep: (ms: number) => Promise<void>
   settings: () => PeopleSettings
-  /** Makes an account with no money; the same account again is the same. False: not now. */
+  /** Makes an account with no money; a second call with the same account changes nothing. False: it cannot be made now. */
   makeAccount: (account: WantedAccount & { email: string; address: string }) => Promise<boolean>
   /** Undefined: no mail is set up. */
   mailer: Pick<Mailer, 'send'> | undefined
   onBug: (bug: unknown) => void
-  /** Takes what went wrong, in a word. */
+  /** Called with what went wrong, in a word. */
   onMailFault: (problem: string) => void
 }>
 
@@ -80,17 +80,17 @@ export class People {
     return this.sessions.read(listener, cookies, this.origins(listener).isHttps)
   }
 
-  /** The address of a page that signs that person in, once and within the hour. */
+  /** The address of a page that signs the person in, once and within the hour. */
   async signInLink(listener: Listener, person: Person): Promise<string> {
     return `${this.origins(listener).base}/${listener}/link/${await this.links.signIn(listener, person.id)}`
   }
 
-  /** A person who may come in without an invitation, for the first steps: made where there is none yet. */
+  /** A person who may come in without an invitation, for the first steps; made where there is no such person yet. */
   async known(email: string): Promise<Person> {
     return (await this.memberships.byEmail(email)) ?? (await this.memberships.add({ email, name: email, isProven: true }))
   }
 
-  /** better-auth for that listener, as it is configured now. */
+  /** better-auth for the listener, as it is configured now. */
   async identity(listener: Listener): Promise<Identity> {
     const origins = this.origins(listener)
     const key = JSON.stringify(origins)
@@ -118,8 +118,8 @@ export class People {
   }
 
   /**
-   * The sending is not waited for. `kind`: mails of one kind do not delay those of another. `write` is called only when the mail is sent. False: no mail server is
-   * set up, or the address was just written to.
+   * Sends a mail; the caller does not wait for the sending. `kind`: mails of one kind do not delay those of another. `write` is called only when the mail is sent.
+   * False: no mail server is set up, or a mail of this kind has just gone to the address.
    */
   async mail(email: string, kind: string, write: () => Email | Promise<Email>): Promise<boolean> {
     if (!this.mayMail(email, kind)) return false
@@ -127,7 +127,7 @@ export class People {
     return true
   }
 
-  /** Whether a mail of that kind may go to that address now; one that may counts as sent. */
+  /** Whether a mail of that kind may go to that address now; if so, it counts as sent. */
   mayMail(email: string, kind: string): boolean {
     return this.sendsMail && this.#mailTurns.take(email, kind, this.monotonicMs())
   }
@@ -141,12 +141,12 @@ export class People {
     )
   }
 
-  /** Runs after the answer was sent, so that its time does not reveal whether there was something to do. */
+  /** Runs `work` after the answer was sent, so that the answer's time does not reveal whether there was something to do. */
   later(work: () => unknown): void {
     setTimeout(() => Promise.try(work).catch(this.#options.onBug), 0)
   }
 
-  /** Undefined: the address has an account already. The ledger's account follows by `finishSignUp`. `password`: its hash. */
+  /** Undefined: the address has an account already. `finishSignUp` makes the account in the ledger. `password`: its hash. */
   signUp({ email, name, password, accountId }: SigningUp): Promise<Person | undefined> {
     return this.db.transaction([`email ${email}`], async (sql) => {
       const memberships = this.memberships.in(sql)
@@ -158,7 +158,7 @@ export class People {
     })
   }
 
-  /** Asks the ledger for the accounts that a sign-up of this person began and did not finish. False: not all are there. */
+  /** Asks the ledger for the accounts that a sign-up of this person began and did not finish. False: not all of them exist now. */
   async finishSignUp({ id, email }: Person, address: string): Promise<boolean> {
     for (const wanted of await this.memberships.wanted(id)) {
       if (!(await this.#options.makeAccount({ ...wanted, email, address }))) return false

@@ -1,6 +1,6 @@
 /**
- * How often the pages may be asked for what costs the gateway or a third party something: changes, challenges for passkeys, mails. Rules: pages.md "People",
- * "Failed sign-ins", "Mail".
+ * How often pages may ask for what costs the gateway or a third party something: changes, challenges for passkeys, mails. Rules: pages.md "People", "Failed sign-ins",
+ * "Mail".
  */
 
 import { boundedMap } from '../core/bounded-map.ts'
@@ -10,11 +10,11 @@ const REMEMBERED_MAX = 10_000
 
 const CHANGES: RateRule = { perMinute: 120, burst: 120 }
 
-/** Changes that a person makes: each is a durable commit with its line in the audit log, and competes with the settles of paid requests. */
+/** Limits the changes that a person makes: each is a durable commit with its line in the audit log, and competes with the settles of paid requests. */
 export class WritePace {
   readonly #people = boundedMap<{ tat: number }>(REMEMBERED_MAX)
 
-  /** Counts one. Seconds to wait, and it is not counted; 0: go on. `now`: milliseconds that never jump. */
+  /** Counts a change and returns 0 where it may be made; otherwise the seconds to wait, and the change is not counted. `now`: milliseconds that never jump. */
   take(personId: string, now: number): number {
     const { tat, isAllowed, retryAfterSeconds } = step(this.#people.get(personId)?.tat, now, CHANGES)
     this.#people.set(personId, { tat })
@@ -26,14 +26,14 @@ const CHALLENGES_EACH: RateRule = { perMinute: 20, burst: 20 }
 const CHALLENGES_ALL: RateRule = { perMinute: 600, burst: 200 }
 
 /**
- * Challenges for passkeys: so many for an address, and so many for all addresses together. Any client may ask for one, and each is a row in the file, written on
- * the loop that serves paid requests.
+ * Limits challenges for passkeys, for each address and for all addresses together. Any client may ask for one, and each is a row in the file, written on the loop that
+ * serves paid requests.
  */
 export class ChallengeTurns {
   readonly #addresses = boundedMap<number>(REMEMBERED_MAX)
   #all: number | undefined
 
-  /** Seconds to wait, 0 where one may be made. `now`: milliseconds that never jump. */
+  /** Counts a challenge and returns 0 where it may be made; otherwise the seconds to wait. `now`: milliseconds that never jump. */
   waitS(address: string, now: number): number {
     const each = step(this.#addresses.get(address), now, CHALLENGES_EACH)
     this.#addresses.set(address, each.tat)
@@ -45,19 +45,19 @@ export class ChallengeTurns {
 }
 
 const FIRST_PAUSE_MS = 60_000
-/** As long as a link lives. */
+/** The longest pause, which is as long as a link lives. */
 const PAUSE_MS_MAX = 3_600_000
 /** After this long without a mail the pauses begin anew. */
 const FORGET_MS = 6 * PAUSE_MS_MAX
 
 /**
- * Mails to an address, for all callers together: the first mail of a kind at once, the next after a minute, then two, four, up to an hour. So a mailbox cannot
- * be flooded, and a person who asks for a link has one that still works.
+ * Limits mails to an address, for all callers together: the first mail of a kind goes at once, the next after a minute, then two, four, up to an hour. So a mailbox
+ * cannot be flooded, and a person who asks for a link has one that still works.
  */
 export class MailTurns {
   readonly #sent = boundedMap<{ at: number; pauseMs: number }>(REMEMBERED_MAX)
 
-  /** Counts one where it may go. `now`: milliseconds that never jump. */
+  /** Whether the mail may go now; if so, it is counted. `now`: milliseconds that never jump. */
   take(email: string, kind: string, now: number): boolean {
     const key = `${kind} ${email}`
     const last = this.#sent.get(key)

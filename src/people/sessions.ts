@@ -1,6 +1,6 @@
 /**
- * Sessions as rows and cookies. They are read with every request of a page, by one look-up in the store and without a cache, so that what was ended is ended at
- * once, in every process. Rows and cookies are better-auth's own, which writes them too. Rules: pages.md "Sessions".
+ * Sessions as rows and cookies. They are read with every request of a page, by one look-up in the store and without a cache, so that a session that was ended is over
+ * at once, in every process. Rows and cookies are better-auth's own, which writes them too. Rules: pages.md "Sessions".
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
@@ -14,9 +14,9 @@ export type SignedIn = Readonly<{ person: Person; sessionId: string }>
 /** A session as its person sees it. Times are ISO 8601. */
 export type SessionRow = Readonly<{ id: string; createdAt: string; expiresAt: string; address: string; userAgent: string }>
 
-/** Counted from the sign-in, whatever is done meanwhile: operators sign in daily. */
+/** Seconds that a session lasts from its sign-in, however much it is used: operators sign in daily. */
 export const SESSION_S: Readonly<Record<Listener, number>> = { cabinet: 14 * 86_400, console: 86_400 }
-/** A way in is added only by who has signed in since; better-auth holds its own acts to the same. */
+/** A person may add a way to sign in only so soon after signing in; better-auth holds its own acts to the same limit. */
 const FRESH_MS = 86_400_000
 const USER_AGENT_CHARS_MAX = 300
 
@@ -43,7 +43,7 @@ export class Sessions {
     }
   }
 
-  /** The `set-cookie` of a new session. */
+  /** Starts a session and returns its `set-cookie`. */
   async start(listener: Listener, personId: string, from: { address: string; userAgent: string }, isHttps: boolean): Promise<string> {
     const now = this.#now()
     const token = newToken()
@@ -63,7 +63,7 @@ export class Sessions {
     return `${cookieNameOf(listener, isHttps)}=${value}; Max-Age=${SESSION_S[listener]}; Path=/; HttpOnly${isHttps ? '; Secure' : ''}; SameSite=Lax`
   }
 
-  /** The person whose request it is; undefined: not signed in on this listener. `cookies`: the header. */
+  /** The person who is signed in on this listener; undefined: none is. `cookies`: the header. */
   async read(listener: Listener, cookies: string | null, isHttps: boolean): Promise<SignedIn | undefined> {
     const token = await this.#tokenOf(listener, cookies, isHttps)
     if (token === undefined) return undefined
@@ -72,24 +72,24 @@ export class Sessions {
     return { person: { id: row.personId, email: row.email, name: row.name }, sessionId: row.sessionId }
   }
 
-  /** Whether it began within a day. */
+  /** Whether the session began within a day. */
   async isFresh(sessionId: string): Promise<boolean> {
     const fresh = 'SELECT id FROM session WHERE id = $id AND "createdAt" > $since'
     return (await this.#sql.get(fresh, { id: sessionId, since: isoOf(this.#now() - FRESH_MS) })) !== undefined
   }
 
-  /** Newest first. */
+  /** The person's sessions, newest first. */
   list(listener: Listener, personId: string): Promise<readonly SessionRow[]> {
     return this.#sql.all<SessionRow>(LIST, { person: personId, listener, now: isoOf(this.#now()) })
   }
 
-  /** False where that person has no such session on this listener. */
+  /** False: the person has no such session on this listener. */
   async end(listener: Listener, personId: string, sessionId: string): Promise<boolean> {
     const end = 'DELETE FROM session WHERE id = $id AND "userId" = $person AND listener = $listener'
     return (await this.#sql.run(end, { id: sessionId, person: personId, listener })) > 0
   }
 
-  /** How many were ended. */
+  /** Returns how many sessions were ended. */
   endOthers(listener: Listener, { person, sessionId }: SignedIn): Promise<number> {
     const end = 'DELETE FROM session WHERE id <> $id AND "userId" = $person AND listener = $listener'
     return this.#sql.run(end, { id: sessionId, person: person.id, listener })
@@ -114,7 +114,7 @@ export class Sessions {
 
 type Secrets = Readonly<Record<Listener, string>>
 
-/** A secret of 32 random bytes, made once; two processes that start at once get the same. */
+/** Reads the listeners' secrets, which come from 32 random bytes. These are made once; two processes that start at once get the same. */
 async function secretsIn(sql: PeopleSql): Promise<Secrets> {
   const made = { name: 'cookies', value: crypto.getRandomValues(new Uint8Array(32)) }
   await sql.run('INSERT INTO secrets (name, value) VALUES ($name, $value) ON CONFLICT DO NOTHING', made)

@@ -1,6 +1,6 @@
 /**
- * The people's store in its file. SQLite answers at once, on the thread that asks; a transaction has the connection for itself until its end, and what else is
- * asked waits for that. Rules: pages.md "People".
+ * The people's store in its file. SQLite answers at once, on the thread that asks. A transaction has the connection for itself until its end, and all other questions
+ * wait for that. Rules: pages.md "People".
  */
 
 import type { Database, Statement } from 'bun:sqlite'
@@ -14,7 +14,7 @@ const STATEMENTS_MAX = 300
 export function sqlitePeople(path: string): PeopleStore {
   const db = openPeopleFile(path)
   const ask = asker(db)
-  /** Undefined: none is open. */
+  /** Resolves at the end of the open transaction; undefined: none is open. */
   let ending: Promise<void> | undefined
   const inside: PeopleSql = sqlOver('sqlite', ask, (_subjects, work) => work(inside))
 

@@ -4,10 +4,10 @@ import type { SQL } from 'bun'
 import alerts from './alerts.sql' with { type: 'text' }
 import people from './schema.sql' with { type: 'text' }
 
-/** In order, as in `people-file.ts`. */
+/** In the order of `people-file.ts`. */
 const MIGRATIONS: readonly string[] = [people, alerts]
 
-/** Throws where the tables are a newer program's. */
+/** Throws where a newer program made the tables. */
 export function migrate(pool: SQL): Promise<void> {
   return pool.begin(async (sql) => {
     await sql`SELECT pg_advisory_xact_lock(hashtextextended('people migrations', 0))`
@@ -22,7 +22,7 @@ export function migrate(pool: SQL): Promise<void> {
   })
 }
 
-/** All migrations as one text, for a connection of another kind, within a transaction. Afterwards the search path is that of the people. */
+/** All migrations, for a connection of another kind, within a transaction: `run` gets each as one text. Afterwards the search path is that of the people. */
 export function makeTables(run: (text: string) => unknown): void {
   run(FIRST)
   run('SET LOCAL search_path = people')

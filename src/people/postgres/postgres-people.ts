@@ -1,7 +1,7 @@
 /**
- * The people's store in Postgres: the schema `people` of the database that the ledger is in, over two connections of its own, so that pages wait for pages only.
- * It is connected to with the first question, and again after it was away. Bun's client is named where it is used, never imported: that loads it, some 5 ms of CPU at
- * each start on a file. Rules: pages.md "People".
+ * The people's store in Postgres: the schema `people` of the ledger's database, over two connections of its own, so that pages wait for pages only. It connects with
+ * the first question, and again after the database was away. Bun's client is named where it is used, never imported: an import would load it, which takes some 5 ms of
+ * CPU at each start on a file. Rules: pages.md "People".
  */
 
 import type { SQL, TransactionSQL } from 'bun'
@@ -10,9 +10,9 @@ import { PEOPLE_CONNECTIONS } from '../../core/connections.ts'
 import { type Given, PeopleAway, type PeopleSql, type PeopleStore, type SqlResult, sqlOver, type Value } from '../people-sql.ts'
 import { migrate } from './migrate.ts'
 
-/** The longest wait of a page. It also ends the locks of a node that stands still. */
+/** The longest wait of a page. It also ends the locks of a node that hangs. */
 const TIMEOUT_S = 10
-/** A drain waits no longer for a database that says nothing. */
+/** A drain waits no longer than this for a database that does not answer. */
 const CLOSE_S = 2
 
 type SqlRunner = Pick<SQL | TransactionSQL, 'unsafe'>
@@ -28,7 +28,7 @@ export function postgresPeople(url: string, node = ''): PeopleStore {
   })
   const pool = new ConnectionPool(client, PEOPLE_CONNECTIONS, {
     search_path: 'people',
-    // A statement that has waited for a lock sees what its holder wrote.
+    // A statement that has waited for a lock then sees what the lock's holder wrote.
     default_transaction_isolation: 'read committed',
     statement_timeout: timeout,
     idle_in_transaction_session_timeout: timeout,
@@ -61,7 +61,7 @@ export function postgresPeople(url: string, node = ''): PeopleStore {
             (text, given) => askOn(sql, text, given),
             (_subjects, within) => within(inside),
           )
-          // One order for all, so that none waits for another in a circle.
+          // All transactions take locks in one order, so that none waits for another in a circle.
           for (const subject of subjects.toSorted()) await inside.ask(LOCK, { subject: `people ${subject}` })
           return work(inside)
         }),
@@ -70,7 +70,7 @@ export function postgresPeople(url: string, node = ''): PeopleStore {
   return { ...sqlOver('postgres', ask, transaction), close: () => client.close({ timeout: CLOSE_S }) }
 }
 
-/** Until the end of the transaction (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). */
+/** Locks a subject until the end of the transaction (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). */
 const LOCK = 'SELECT pg_advisory_xact_lock(hashtextextended($subject, 0))'
 
 async function askOn(sql: SqlRunner, text: string, given: Given = {}): Promise<SqlResult> {
@@ -95,13 +95,13 @@ function numberedOf(text: string, given: Given): { numbered: string; values: rea
 }
 
 /**
- * No connection, or an answer that says as much: 08 connection, 25006 a standby, 25P03 and 57 ended from outside or by time, 40P01 a deadlock, 53 no room
- * (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+ * Whether there is no connection, or an answer that says as much: 08 connection, 25006 a standby, 25P03 and 57 ended from outside or by time, 40P01 a deadlock, 53 no
+ * room (https://www.postgresql.org/docs/current/errcodes-appendix.html).
  */
 const isAway = (error: unknown): error is InstanceType<typeof Bun.SQL.PostgresError> =>
   error instanceof Bun.SQL.PostgresError &&
   (/^ERR_POSTGRES_(?:CONNECTION|IDLE|LIFETIME)/.test(error.code) || /^(?:08|25006|25P03|40P01|53|57)/.test(String(error.errno)))
 
-/** Times and counts are far below 2^53. */
+/** Makes numbers of bigints: times and counts are far below 2^53. */
 const plain = (row: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(row).map(([name, value]) => [name, typeof value === 'bigint' ? Number(value) : value]))
