@@ -1,4 +1,4 @@
-/** The pages of an account, in the order of the ways through them. A page that is added here is shown. */
+/** The pages of an account, in the order of their links. A page that is added here is shown. */
 
 import type { ComponentType } from 'preact'
 import type { AccountPageProps } from './account-path.ts'

@@ -1,8 +1,8 @@
-/** Where an account's pages are, and what each is given. */
+/** The paths of an account's pages, and the properties that each page gets. */
 
 import type { Account } from './me.ts'
 
 export type AccountPageProps = Readonly<{ account: Account }>
 
-/** `/cabinet/a/{account}/{slug}`. */
+/** The path `/cabinet/a/{account}/{slug}`. */
 export const pathOf = (accountId: string, slug = 'keys'): string => `/cabinet/a/${encodeURIComponent(accountId)}/${slug}`

@@ -1,4 +1,4 @@
-/** What the page of alerts asks of one account. Its routes answer whole responses, so their documents are typed here, by what makes them. */
+/** The requests of the page of alerts. Its routes answer with whole responses, so their documents are typed here, by the functions that make them. */
 
 import type { AlertBody, AlertDocument } from '../api/alert-body.ts'
 import type { DeliveryDocument } from '../api/alerts.ts'
@@ -11,7 +11,7 @@ export type Webhook = WebhookDocument
 export type Delivery = DeliveryDocument
 export type Kind = Alert['kind']
 
-/** `emails`: who may be written to; none where no mail is set up. */
+/** `emails`: the members who may be written to; none where no mail is set up. */
 export type Alerts = Readonly<{ data: readonly Alert[]; emails: readonly string[]; sends_mail: boolean; alerts_max: number }>
 export type Webhooks = Readonly<{ data: readonly Webhook[]; webhooks_max: number }>
 export type Deliveries = Readonly<{ data: readonly Delivery[]; next: number | null }>

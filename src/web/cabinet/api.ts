@@ -1,4 +1,4 @@
-/** What the cabinet's pages ask, typed by the routes themselves. Cookies go along; nothing leaves for another host. Times stay texts. */
+/** The requests of the cabinet's pages, typed by the routes themselves. They carry cookies and go to no other host. Times stay texts. */
 
 import { treaty } from '@elysiajs/eden'
 import type { CabinetApp } from '../cabinet-app.ts'

@@ -1,4 +1,4 @@
-/** The end of the bar: which of a person's accounts one looks at, and what the person may do with themselves. */
+/** The end of the bar: the choice among a person's accounts, and the person's own menu. */
 
 import { useLocation } from 'preact-iso/router'
 import { Menu } from '../parts/menu.tsx'

@@ -3,7 +3,7 @@
 const PREFIX = 'TG'
 const GROUP = /.{1,5}/g
 
-/** `before`: what stood there. Only text that grows at its end is grouped: a correction in the middle keeps its caret. */
+/** `before`: the text before the change. Only text that grows at its end is grouped: a correction in the middle keeps its caret. */
 export function groupCode(before: string, typed: string): string {
   if (typed.length <= before.length || !typed.startsWith(before)) return typed
   const letters = typed.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')

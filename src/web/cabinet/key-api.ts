@@ -1,4 +1,4 @@
-/** What the dashboard endpoints answer to a key that was pasted. The key travels in a header alone; only on request it stays in this tab. */
+/** The requests about a key that was pasted, to the dashboard endpoints. The key is sent in a header alone, and stays in this tab only on request. */
 
 import { treaty } from '@elysiajs/eden'
 import type { dashboardRoutes } from '../../http/dashboard.ts'
@@ -11,7 +11,7 @@ const balance = treaty<ReturnType<typeof dashboardRoutes>>(location.origin, { pa
 const key = treaty<ReturnType<typeof keyStatusRoutes>>(location.origin, { parseDate: false }).v1.dashboard.key
 const { usage } = treaty<ReturnType<typeof usageRoutes>>(location.origin, { parseDate: false }).v1.dashboard
 
-/** The questions about one key. */
+/** The requests about one key. */
 export type KeyApi = ReturnType<typeof keyApi>
 
 export const keyApi = (secret: string) => {

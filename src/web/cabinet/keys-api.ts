@@ -1,4 +1,4 @@
-/** What the page of keys asks of one account. */
+/** The requests of an account's page of keys. */
 
 import { useEffect, useState } from 'preact/hooks'
 import { ask, type Got } from '../parts/ask.ts'
@@ -9,7 +9,7 @@ export type Key = Got<ReturnType<typeof keysOf>['get']>['data'][number]
 
 const ASKED_EVERY_MS = 1_500
 
-/** How many requests of each key run now, asked while the page is looked at. `before`: what is known until the first answer. */
+/** How many requests of each key run now, asked while the page is visible. `changed`: called when the counts have changed. */
 export function useRunning(accountId: string, changed: () => void): Readonly<Record<string, number>> | undefined {
   const [running, setRunning] = useState<Readonly<Record<string, number>>>()
   useEffect(() => {
@@ -21,7 +21,7 @@ export function useRunning(accountId: string, changed: () => void): Readonly<Rec
       const found = JSON.stringify(value.running)
       if (found === seen) return
       setRunning(value.running)
-      // What ended was booked, and what began may be of a key that is not shown yet.
+      // A request that ended was booked, and one that began may be of a key that is not shown yet.
       if (seen !== undefined) changed()
       seen = found
     }

@@ -1,11 +1,11 @@
-/** A list by a rare filter, whose pages look at so many rows each and may be empty: walks on to the first page that has something. Rules: pages.md "Requests of an account". */
+/** Walks through a list with a rare filter, whose pages each look at some rows and may be empty, to the first page that has rows. Rules: pages.md "Requests of an account". */
 
 type Page = Readonly<{ data: readonly unknown[]; next_cursor: string | null }>
 
-/** Of one walk; then the reader says whether to go on. */
+/** The most looks of one walk; after them the reader decides whether to go on. */
 export const LOOKS_MAX = 10
 
-/** The first answer that is a failure, has rows or has nothing behind it; or the last look's. `mayGoOn` is asked before each further look. */
+/** The first answer that is a failure, has rows or is the last page; otherwise the answer of the last look. `mayGoOn` is asked before each further look. */
 export async function lookBack<Reply extends Readonly<{ data: Page | Response | null }>>(
   look: (after: string | undefined) => PromiseLike<Reply>,
   from: string | undefined,

@@ -1,4 +1,4 @@
-/** Entry of the cabinet: which page stands at which address, and the frame around it. Rules: pages.md "Ways through". */
+/** Entry of the cabinet: the page of each address, and the frame around it. Rules: pages.md "Ways through". */
 
 import { Route, Router, useLocation } from 'preact-iso/router'
 import { type PageLink, Shell } from '../parts/shell.tsx'

@@ -1,4 +1,4 @@
-/** Who looks at the cabinet, and the accounts that are theirs. */
+/** The person who looks at the cabinet, and this person's accounts. */
 
 import type { Got } from '../parts/ask.ts'
 import { whoLooks } from '../parts/who-looks.ts'

@@ -1,8 +1,8 @@
-/** Where a sign-in leads back to: a page of the cabinet, whatever an address says. Rules: pages.md "Ways through". */
+/** The page to which a sign-in leads back: always a page of the cabinet, whatever an address says. Rules: pages.md "Ways through". */
 
 const HOME = '/cabinet'
 
-/** `text`: as it came in the address. */
+/** `text`: the path as it stands in the address. */
 export function ownPath(text: string | undefined, origin: string): string {
   const address = text === undefined ? null : URL.parse(text, origin)
   if (address === null || address.origin !== origin) return HOME

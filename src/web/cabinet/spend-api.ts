@@ -1,4 +1,4 @@
-/** What the pages of spend and requests ask of one account. */
+/** The requests of an account's pages of spend and of requests. */
 
 import type { Got } from '../parts/ask.ts'
 import { api } from './api.ts'
@@ -18,7 +18,7 @@ type RequestsQuery = Readonly<Partial<Record<'key' | 'model' | 'outcome' | 'from
 export type Spend = Got<typeof spendApi.spend>
 export type Summary = Got<typeof spendApi.summary>
 
-/** Where a file of the account is. */
+/** The path of a file of the account. */
 export const filePath = (accountId: string, name: 'spend.csv' | 'requests.csv' | 'statement', search: string): string =>
   `/cabinet/api/accounts/${encodeURIComponent(accountId)}/${name}${search}`
 

@@ -1,4 +1,4 @@
-/** What a page of spend or requests shows, as its address says it, so that it can be shared and gone back to. Days are UTC days. */
+/** The view of a page of spend or requests, which stands in its address, so that it can be shared and gone back to. Days are UTC days. */
 
 const DAY_MS = 86_400_000
 const DAY = /^\d{4}-\d{2}-\d{2}$/
@@ -14,13 +14,13 @@ type Range = (typeof RANGES)[number]['range'] | 'other'
 /** `from`, `to`: "2026-11-22", both included. */
 export type SpendView = Readonly<{ range: Range; from: string; to: string; by: 'model' | 'key'; key?: string; model?: string }>
 
-/** What a list of requests is narrowed by. */
+/** The filters of a list of requests. */
 export const FILTERS = ['key', 'model', 'outcome', 'from', 'to'] as const
 export type Filters = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>
 
 type Query = Readonly<Record<string, string | undefined>>
 
-/** Whatever an address says is a view: what cannot be read is as if it were not there. */
+/** Reads a view from any address: a value that cannot be read counts as absent. */
 export function spendViewOf(query: Query, nowMs: number): SpendView {
   const of = {
     by: query['by'] === 'key' ? 'key' : 'model',
@@ -33,7 +33,7 @@ export function spendViewOf(query: Query, nowMs: number): SpendView {
   return { range: known.range, from: dayBefore(nowMs, known.days - 1), to: dayBefore(nowMs, 0), ...of }
 }
 
-/** Without what it would be anyway. */
+/** The view as a query, without values that are the default. */
 export function spendSearch({ range, from, to, by, key, model }: SpendView): string {
   return searchOf({
     range: range === 'other' || range === '30' ? undefined : range,
@@ -45,13 +45,13 @@ export function spendSearch({ range, from, to, by, key, model }: SpendView): str
   })
 }
 
-/** "?a=b&c=d", or nothing where nothing is asked. */
+/** The query as text, "?a=b&c=d"; an empty text where it has no value. */
 export function searchOf(query: Query): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '')
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
 }
 
-/** Where the day behind this one begins, in UTC. */
+/** The moment at which the day after this one begins, in UTC. */
 export const dayAfter = (day: string): string => new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString()
 
 const dayBefore = (nowMs: number, days: number): string => new Date(nowMs - days * DAY_MS).toISOString().slice(0, 10)

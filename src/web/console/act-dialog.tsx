@@ -1,5 +1,6 @@
 /**
- * The dialog of an operator's act: what it does, why, and a button. The gateway gives the form its id when it opens, so that what is sent twice is done once.
+ * The dialog of an operator's act: its inputs, a reason, and a button. The gateway gives the form an id when it opens, so that an act that is sent twice is done
+ * once.
  * Rules: pages.md "Acts of operators".
  */
 
@@ -16,7 +17,7 @@ export type ActOptions<T> = Readonly<{
   title: string
   button: string
   kind?: 'primary' | 'danger'
-  /** Inputs that show their own mistakes. */
+  /** The names of inputs that show their own mistakes. */
   fields?: readonly string[]
   needsReason?: boolean
   send: (form: Readonly<{ id: string; reason: string }>) => PromiseLike<ApiResponse<T>>
@@ -33,9 +34,9 @@ export function ActDialog<T>(options: ActOptions<T>) {
   )
 }
 
-/** The same where the dialog goes on with what came of it, such as a secret. */
+/** The form of an act alone, for a dialog that goes on with the result, such as a secret. */
 export function ActForm<T>({ button, kind = 'primary', fields = [], needsReason = false, send, done, children }: ActOptions<T>) {
-  // Asked when the form opens; an operator who presses Enter earlier waits for it.
+  // The id is asked for when the form opens; an operator who presses Enter before it is there waits for it.
   const form = useRef<Promise<AskResult<{ id: string }>>>(undefined)
   form.current ??= ask(api['form-id'].get())
   const [reason, setReason] = useState('')

@@ -1,4 +1,4 @@
-/** What the console's pages ask, typed by the routes themselves. Cookies go along; nothing leaves for another host. */
+/** The requests of the console's pages, typed by the routes themselves. They carry cookies and go to no other host. */
 
 import { treaty } from '@elysiajs/eden'
 import type { ConsoleApp } from '../console-app.ts'

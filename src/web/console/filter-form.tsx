@@ -1,4 +1,4 @@
-/** What narrows a list of the console. A list is asked for when the form is sent, not while one types; the page's address says what was asked. */
+/** The filters of a list of the console. The list is asked for when the form is sent, not while an operator types; the page's address has the filters. */
 
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
@@ -9,14 +9,14 @@ import { addressOf, type Filters } from './filters.ts'
 
 type Input = Readonly<{ value: string; change: (value: string) => void }>
 
-/** `path`: of the page. `children`: the inputs that this list has, beside the time that all have. */
+/** `path`: the path of the page. `children`: the inputs of this list, beside the range of time, which all lists have. */
 type Options<Name extends string> = Readonly<{
   path: string
   filters: Filters<Name>
   children: (input: (name: Name) => Input) => ComponentChildren
 }>
 
-/** Where the address changes by itself the inputs do, too. */
+/** The form is made anew when the address changes, so that its inputs follow. */
 export const FilterForm = <Name extends string>(options: Options<Name | 'from' | 'to'>) => (
   <Inputs key={JSON.stringify(options.filters)} {...options} />
 )

@@ -2,7 +2,7 @@
 
 export type Filters<Field extends string> = Readonly<Partial<Record<Field, string>>>
 
-/** What is empty is none. */
+/** The filters in the query; an empty value is no filter. */
 export const filtersOf = <Field extends string>(fields: readonly Field[], query: Readonly<Record<string, string>>): Filters<Field> =>
   Object.fromEntries(fields.flatMap((field) => (query[field] ? [[field, query[field]]] : []))) as Filters<Field>
 

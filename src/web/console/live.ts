@@ -1,5 +1,5 @@
 /**
- * The gateway as it is, for as long as the page is visible: nothing is asked while the tab is hidden, and a connection that was lost is tried again with
+ * The gateway at each moment, for as long as the page is visible: nothing is asked while the tab is hidden, and a connection that was lost is tried again with
  * growing pauses. Rules: pages.md "Now".
  */
 
@@ -7,7 +7,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { NowDocument } from '../now/document.ts'
 import { loadMe } from './me.ts'
 
-/** `retryS`: seconds until it is tried again. `history`: of the last two minutes, the oldest first. */
+/** `retryS`: the seconds until the next try to connect. `history`: the snapshots of the last two minutes, the oldest first. */
 export type Live = Readonly<{
   state: 'connecting' | 'live' | 'lost' | 'paused'
   retryS: number
@@ -16,7 +16,7 @@ export type Live = Readonly<{
 
 const HISTORY_MAX = 120
 const RETRY_S_MAX = 30
-/** No event for so long, and the connection is no good whatever it says. */
+/** A connection without an event for this long counts as lost, even if it looks open. */
 const SILENT_MS = 5_000
 
 export function useNow(): Live {
@@ -37,7 +37,7 @@ export function useNow(): Live {
     }
     const lose = (): void => {
       close()
-      // It may be the session that has ended.
+      // The cause may be that the session has ended.
       loadMe().catch(() => undefined)
       wait(pauseS)
       pauseS = Math.min(RETRY_S_MAX, pauseS * 2)

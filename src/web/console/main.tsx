@@ -1,4 +1,4 @@
-/** Entry of the console: which page stands at which address, and the frame around it. Without a session every address shows the sign-in, and continues there afterwards. */
+/** Entry of the console: the page of each address, and the frame around it. Without a session every address shows the sign-in, and continues there afterwards. */
 
 import { Route, Router, useLocation } from 'preact-iso/router'
 import { Menu } from '../parts/menu.tsx'
@@ -31,7 +31,7 @@ const Console = () => {
   )
 }
 
-/** The end of the bar: what operators may do with their own sign-in. */
+/** The end of the bar: the menu of an operator's own sign-in. */
 const Aside = ({ person }: Readonly<{ person: Readonly<{ email: string }> | null | undefined }>) =>
   person === null || person === undefined ? null : (
     <Menu label={<span class="cut">{person.email}</span>}>
@@ -48,7 +48,7 @@ const Aside = ({ person }: Readonly<{ person: Readonly<{ email: string }> | null
     </Menu>
   )
 
-/** What an address without a page shows. */
+/** The page of an address that has no other. */
 const Missing = () => (
   <>
     <PageHead title="Page not found" />
@@ -58,7 +58,7 @@ const Missing = () => (
   </>
 )
 
-/** Made once a page: a new component at every look would lose its state. */
+/** The component of each page, which is made once: a new component at every render would lose its state. */
 const guarded = new Map<(typeof PAGES)[number]['page'], () => ReturnType<typeof SignedIn>>()
 function pageOf(Page: (typeof PAGES)[number]['page']) {
   const known = guarded.get(Page)

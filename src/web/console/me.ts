@@ -1,4 +1,4 @@
-/** Which operator looks. */
+/** The operator who looks at the console. */
 
 import { whoLooks } from '../parts/who-looks.ts'
 import { api } from './api.ts'

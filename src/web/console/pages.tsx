@@ -1,4 +1,4 @@
-/** The console's pages for operators, in the order of the bar: one line makes a page and its way; one behind another has no way of its own. */
+/** The console's pages for operators, in the order of the bar: each line makes a page and its link. A page that is reached from another has no link. */
 
 import type { ComponentType } from 'preact'
 import { AccountPage } from './pages/account.tsx'

@@ -1,4 +1,4 @@
-/** A field that looks up while one types: asked when the typing pauses, not with every key. */
+/** A field that looks up while an operator types: it asks when the typing pauses, not with every key. */
 
 import { useEffect, useState } from 'preact/hooks'
 import { Field } from '../parts/field.tsx'

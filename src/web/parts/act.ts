@@ -1,4 +1,4 @@
-/** A form's one act: whether it runs, why it failed, and how many seconds are to be waited before it may be tried again. */
+/** A form's one act: whether it runs, why it failed, and how many seconds must pass before it may be tried again. */
 
 import { useEffect, useState } from 'preact/hooks'
 import type { AskResult, Failure } from './ask.ts'
@@ -6,7 +6,7 @@ import type { AskResult, Failure } from './ask.ts'
 export type Act = Readonly<{
   isRunning: boolean
   failure: Failure | undefined
-  /** Seconds; 0: now. */
+  /** The seconds until the act may be tried again; 0: now. */
   waitS: number
   /** What is wrong with the input of this name. */
   errorOf: (field: string) => string | undefined

@@ -1,8 +1,8 @@
-/** What a page asks of the gateway: loading, there, or failed with words for the person. Answers that come after the question has changed are dropped. */
+/** A page's request to the gateway: its answer is loading, there, or failed with words for the person. An answer that comes after the question has changed is dropped. */
 
 import { useCallback, useEffect, useState } from 'preact/hooks'
 
-/** What Eden gives back. */
+/** The result of a call by Eden. */
 export type ApiResponse<T> = Readonly<{
   data: T | null
   error: Readonly<{ status: unknown; value: unknown }> | null
@@ -12,13 +12,13 @@ export type ApiResponse<T> = Readonly<{
 /** A route that answers with a whole `Response` refuses by it, and Eden gives that as an error. */
 export type Found<T> = Exclude<NonNullable<T>, Response>
 
-/** The type of what a route answers with when it does not refuse. */
+/** The type of a route's answer when it does not refuse. */
 export type Got<Call extends (...args: never[]) => PromiseLike<Readonly<{ data: unknown }>>> = Found<Awaited<ReturnType<Call>>['data']>
 
-/** `field`: the input that is wrong. `retryAfterS`: when to try again. */
+/** `field`: the input that is wrong. `retryAfterS`: the seconds until another try. */
 export type Failure = Readonly<{ status: number; message: string; field?: string; retryAfterS?: number }>
 
-/** `value` while loading: what was there before, so that nothing jumps. */
+/** `value`: while loading, the answer before, so that nothing jumps. */
 export type Loaded<T> =
   | Readonly<{ state: 'loading'; value: T | undefined }>
   | Readonly<{ state: 'ready'; value: T }>
@@ -27,12 +27,12 @@ export type Loaded<T> =
 export type AskResult<T> = Readonly<{ value: T; failure?: undefined } | { value?: undefined; failure: Failure }>
 
 let unauthorized = (): void => undefined
-/** Called when a request is answered 401: the session has ended. */
+/** Sets the function that is called when a request is answered 401, since the session has then ended. */
 export function whenUnauthorized(happens: () => void): void {
   unauthorized = happens
 }
 
-/** An answer as a value: what was asked for, or why not. Nothing is thrown, also where no gateway answers. */
+/** An answer as a value: the document, or a failure. Nothing is thrown, even where no gateway answers. */
 export async function ask<T>(question: PromiseLike<ApiResponse<T>>): Promise<AskResult<Found<T>>> {
   try {
     const { data, error, response } = await question

@@ -1,5 +1,5 @@
 /**
- * Ways in that begin with a mail: a link that signs in, one to a new password, one that makes an account. The answer is the same for every address.
+ * Ways in that begin with a mail: a link that signs in, a link to a new password, a link that makes an account. The answer is the same for every address.
  * `root`: `/cabinet` or `/console`. Rules: pages.md "Sign-in routes", "Signing up".
  */
 

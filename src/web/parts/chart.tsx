@@ -1,6 +1,6 @@
 /**
- * Bars over days, stacked by name, drawn by uPlot into a canvas. The table beside a chart says the same for those who cannot see it, so the canvas is hidden
- * from them. Its colours are those of the theme and follow it.
+ * Bars over days, stacked by name, drawn by uPlot into a canvas. The table beside a chart says the same for people who cannot see it, so the canvas is hidden
+ * from screen readers. Its colours follow the theme.
  */
 
 import { useEffect, useRef } from 'preact/hooks'
@@ -10,12 +10,12 @@ import UPlot from 'uplot'
 export type Series = Readonly<{ name: string; colour: string; values: readonly number[] }>
 
 const HEIGHT_PX = 240
-/** Chosen for contrast on the light and the dark ground. */
+/** Colours with enough contrast on the light and the dark ground. */
 const COLOURS = ['#0f9673', '#5b78e0', '#d08a2e', '#b255a5', '#3a9cc0', '#c65653', '#7d9a34'] as const
-/** The colour of all that has none of its own. */
+/** The colour of a series that has none of its own. */
 export const OTHERS_COLOUR = '#8a948f'
 
-/** A colour for each of at most seven, that stays with a name as far as it can, whatever its place among the others. */
+/** A colour for each of at most seven names. A name keeps its colour as far as possible, whatever the other names are. */
 export function coloursOf(names: readonly string[]): ReadonlyMap<string, string> {
   const free: string[] = [...COLOURS]
   const colours = new Map<string, string>()
@@ -29,7 +29,7 @@ export function coloursOf(names: readonly string[]): ReadonlyMap<string, string>
 
 const hashOf = (name: string): number => Array.from(name).reduce((hash, letter) => (hash * 31 + (letter.codePointAt(0) ?? 0)) >>> 0, 7)
 
-/** `days`: as the axis shows them. `showValue`: of the axis on the left. `point`: which bar is pointed at, null: none. */
+/** `days`: the texts of the axis below. `showValue`: makes the texts of the axis on the left. `point`: called with the bar that is pointed at; null: none. */
 export function Bars({
   days,
   series,
@@ -82,7 +82,7 @@ const Legend = ({ series }: Readonly<{ series: readonly Series[] }>) => (
   </ul>
 )
 
-/** Each series on top of those before it; the tallest is drawn first, so that all are seen. */
+/** Stacks each series on those before it. The tallest is drawn first, so that all are seen. */
 function dataOf(days: readonly string[], series: readonly Series[]): UPlot.AlignedData {
   const tops = series.map((_, index) => days.map((_day, at) => sumAt(series.slice(0, index + 1), at)))
   return [days.map((_, at) => at), ...tops.reverse()]

@@ -37,7 +37,7 @@ export function CopyText({ text, label, isBlock = false }: Readonly<{ text: stri
   )
 }
 
-/** On plain http browsers have no clipboard but the older one, which copies what is selected; it stays selected. */
+/** Copies a text. On plain http, browsers only have the older way, which copies the selection; the text then stays selected. */
 function toClipboard(text: string, shown: HTMLElement | null): Promise<void> {
   if (window.isSecureContext) return navigator.clipboard.writeText(text)
   if (shown !== null) getSelection()?.selectAllChildren(shown)

@@ -1,8 +1,8 @@
-/** Does something again and again while the page is looked at, and never twice at once. */
+/** Does an act again and again while the page is visible, and never twice at once. */
 
 import { useEffect, useRef } from 'preact/hooks'
 
-/** `isOn`: false pauses it. What `act` does last is what it does next. */
+/** `isOn`: false pauses the repetition. Each repetition calls the `act` of the latest render. */
 export function useEvery(ms: number, isOn: boolean, act: () => Promise<void>): void {
   const current = useRef(act)
   current.current = act

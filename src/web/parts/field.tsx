@@ -1,4 +1,4 @@
-/** Inputs with their label, hint and what is wrong with them, tied together for screen readers. */
+/** Inputs with their label, hint and mistake, tied together for screen readers. */
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
@@ -26,7 +26,7 @@ type InputOptions = Readonly<{
 
 export type Option = Readonly<{ value: string; text: string }>
 
-/** `isFirst`: has the focus when its dialog opens. */
+/** `isFirst`: the input has the focus when its dialog opens. */
 type SelectOptions = Readonly<{ isFirst?: boolean; name?: string; value?: string; disabled?: boolean }>
 
 export function Field({
@@ -39,7 +39,7 @@ export function Field({
 }: Around & InputOptions & Readonly<{ change?: (value: string) => void }>) {
   const id = useId()
   const field = useRef<HTMLInputElement>(null)
-  // Browsers heed the attribute only in the page that they loaded.
+  // Browsers heed the attribute `autofocus` only while they load a page.
   useEffect(() => {
     if (autoFocus) field.current?.focus()
   }, [])
@@ -86,7 +86,7 @@ export function Choice({
   )
 }
 
-/** Any number of a few. Nothing is shown where there is none to choose. */
+/** A choice of any number of options. Nothing is shown where there is no option. */
 export function Ticks({
   label,
   error,

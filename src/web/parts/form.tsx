@@ -1,4 +1,4 @@
-/** A form whose button says what it waits for, with what is wrong above it. */
+/** A form with a button; a mistake, or the time to wait before the next try, stands above the button. */
 
 import type { ComponentChildren } from 'preact'
 import type { Act } from './act.ts'
@@ -15,12 +15,12 @@ export const Form = ({
 }: Readonly<{
   act: Act
   submit: () => void
-  /** Inputs that show their own mistakes. */
+  /** The names of inputs that show their own mistakes. */
   fields?: readonly string[]
   button: string
   kind?: 'primary' | 'plain' | 'danger'
   isCard?: boolean
-  /** Beside the button. */
+  /** Elements beside the button. */
   more?: ComponentChildren
   children?: ComponentChildren
 }>) => {

@@ -1,4 +1,4 @@
-/** Where one is among keyset pages, as the address says it: a page can be linked to, and the browser's way back leads to the page before. */
+/** The place among keyset pages, which stands in the address: a page can be linked to, and the browser's way back leads to the page before. */
 
 import { useCallback, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
@@ -12,8 +12,8 @@ export type Keyset = Readonly<{
 }>
 
 /**
- * `name` is the parameter's in the address; two lists of one page have one each. The cursors of the pages that were passed lead back, page by page; after a
- * link, whose pages were not passed, back leads to the first page.
+ * `name`: the name of the parameter in the address; two lists on a page have one each. The cursors of earlier pages lead back, page by page; after a link to a
+ * later page, back leads to the first page.
  */
 export function useKeyset(name = 'after'): Keyset {
   const { path, query, route } = useLocation()

@@ -1,6 +1,6 @@
 /**
- * A browser may name a language that is none (`en-US@posix`, where the system's locale is POSIX), and `Intl` throws at it. uPlot asks `Intl` for the browser's language
- * as it is loaded, so this is imported before it. The pages themselves write English.
+ * A browser may name a language that `Intl` refuses (`en-US@posix`, where the system's locale is POSIX), so that `Intl` throws. uPlot asks `Intl` for the browser's language
+ * as it is loaded, so this file is imported before uPlot. The pages themselves write English.
  */
 
 try {

@@ -1,4 +1,4 @@
-/** A menu behind a button: it closes by Escape, by a choice and when the focus goes elsewhere. */
+/** A menu behind a button: it closes on Escape, on a choice and when the focus goes elsewhere. */
 
 import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'

@@ -1,4 +1,4 @@
-/** How much of something is used, as a bar. What it says stands beside it as text, so it is hidden from screen readers. */
+/** A bar that shows how much of an amount is used. The text beside the bar says the same, so the bar is hidden from screen readers. */
 
 const WARY_FROM = 0.8
 

@@ -1,4 +1,4 @@
-/** Inputs that many forms have: a name, and an amount of money. What is wrong with one is told by the form's act. */
+/** Inputs that many forms have: a name, and an amount of money. The form's act has their mistakes. */
 
 import type { Act } from './act.ts'
 import { Field } from './field.tsx'
@@ -17,7 +17,7 @@ export const NameField = ({ act, ...typed }: Typed) => (
   <Field label="Name" maxLength={128} autocomplete="off" {...typed} error={act.errorOf('name')} />
 )
 
-/** `field`: what the amount is called where it is sent. */
+/** `field`: the name of the amount in the body that is sent. */
 export const UsdField = ({ act, field, ...typed }: Typed & Readonly<{ field: string; label: string; maxLength?: number }>) => (
   <Field inputMode="decimal" autocomplete="off" {...typed} error={act.errorOf(field)} />
 )

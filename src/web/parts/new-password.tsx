@@ -1,4 +1,4 @@
-/** Where the link to a new password leads. `root`: `/cabinet` or `/console`. Rules: pages.md "Sign-in routes". */
+/** The page to which the link to a new password leads. `root`: `/cabinet` or `/console`. Rules: pages.md "Sign-in routes". */
 
 import { useState } from 'preact/hooks'
 import { useAct } from './act.ts'

@@ -1,4 +1,4 @@
-/** What a new secret does to an old one that was promised to be valid for longer. Rules: keys.md "Expiry and rotation". */
+/** Says until when an old secret is valid, and warns where a new secret ends it earlier than was promised. Rules: keys.md "Expiry and rotation". */
 
 import { Moment } from './time.tsx'
 

@@ -31,7 +31,7 @@ type Invitation = Readonly<{
   needs: 'nothing' | 'sign_in' | 'password'
 }>
 
-/** `entered` is told which account the person joined, null: the console. `signIn`: where one comes in with what one has, to come back here. */
+/** `entered`: called with the account that the person joined; null: the console. `signIn`: the address of the sign-in, which leads back here. */
 type Invited = Readonly<{ root: string; token: string; entered: (accountId: string | null) => void; signIn: string }>
 
 export const InvitationLink = ({ root, token, entered, signIn }: Invited) => {

@@ -1,4 +1,4 @@
-/** A person's own sign-in routes, for cabinet and console alike: the password, passkeys, and where else one is signed in. `root`: `/cabinet` or `/console`. Rules: pages.md "Sessions". */
+/** A person's own sign-in, for cabinet and console alike: the password, passkeys, and the person's sessions. `root`: `/cabinet` or `/console`. Rules: pages.md "Sessions". */
 
 import { useState } from 'preact/hooks'
 import { useAct } from './act.ts'
@@ -14,7 +14,7 @@ import { Table } from './table.tsx'
 import { Ago, Moment } from './time.tsx'
 import { tell } from './told.tsx'
 
-/** `left`: called when one's own session may have ended, or what one signs in with is another. */
+/** `left`: called when the person's own session may have ended, or the ways to sign in have changed. */
 export const PersonParts = ({
   root,
   hasPassword,
@@ -211,7 +211,7 @@ const Sessions = ({ root, left }: Readonly<{ root: string; left: () => void }>) 
   )
 }
 
-/** "Firefox on Linux": enough to know one's own. */
+/** The browser as "Firefox on Linux", by which people recognise their own. */
 function browserOf(userAgent: string): string {
   const browser = /(Edg|OPR|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1]
   const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux|CrOS)/.exec(userAgent)?.[1]

@@ -1,11 +1,11 @@
-/** Takes something away, after a second press: the first one says what goes. */
+/** A button that removes a thing with its second press; the first press says which thing. */
 
 import { useState } from 'preact/hooks'
 import { useAct } from './act.ts'
 import type { AskResult } from './ask.ts'
 import { Form } from './form.tsx'
 
-/** `what`: as it stands after "Remove". */
+/** `what`: the words after "Remove". */
 export const Remove = ({
   what,
   hint,

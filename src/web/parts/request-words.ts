@@ -1,10 +1,10 @@
-/** How a request ended, what its counts rest on and what was counted, in words for those who pay for it. */
+/** How a request ended, what its counts rest on and what was counted, in words for the people who pay for it. */
 
 import type { Static } from 'elysia'
 import type { REQUEST_DETAIL } from '../../http/usage-documents.ts'
 import type { Mood } from './badge.tsx'
 
-/** A request with the computation of its cost, as `/v1/dashboard/usage/requests/{id}` answers it; in a list it comes without that. */
+/** A request with the computation of its cost, as `/v1/dashboard/usage/requests/{id}` answers it; a list has requests without the computation. */
 export type RequestDetail = Static<typeof REQUEST_DETAIL>
 export type RequestRow = Omit<RequestDetail, 'lines' | 'explanation'>
 

@@ -1,4 +1,4 @@
-/** Requests in a table, and one of them opened: each count × its rate = its price, how it ended, and why it cost nothing where it did not. */
+/** Requests in a table, and one of them opened: each count × its rate = its price, how the request ended, and why it cost nothing where it was free. */
 
 import type { ComponentChildren } from 'preact'
 import { Badge } from './badge.tsx'
@@ -18,7 +18,7 @@ const Outcome = ({ outcome }: Pick<RequestRow, 'outcome'>) => {
   return <Badge mood={mood} text={text} />
 }
 
-/** `open`: shows one of them. `more`: columns behind the model, such as the key. */
+/** `open`: opens a request. `more`: columns after the model, such as the key. */
 export function Requests<Row extends RequestRow>({
   rows,
   open,
@@ -33,7 +33,7 @@ export function Requests<Row extends RequestRow>({
         </button>
       ),
     },
-    // Second, so that a phone shows it, too.
+    // The cost is the second column, so that a phone shows it, too.
     { name: 'Cost', isFigure: true, cell: ({ cost_usd_exact }) => <Usd exact={cost_usd_exact} /> },
     { name: 'Model', cell: ({ model }) => <span class="thing">{model}</span> },
     ...more,
@@ -92,14 +92,14 @@ export const RequestOpened = ({ request, more }: Readonly<{ request: RequestDeta
   </div>
 )
 
-/** Every digit, all with as many, so that who adds them up comes to the sum. */
+/** The decimal places of all amounts: enough for every digit, so that the prices add up to the cost as shown. */
 const placesOf = ({ lines, cost_usd_exact }: RequestDetail): number =>
   Math.max(
     6,
     ...[cost_usd_exact, ...lines.map(({ price_usd_exact }) => price_usd_exact)].map((exact) => (exact.split('.')[1] ?? '').length),
   )
 
-/** Prices of tokens are by the million, as is usual. */
+/** The rate of a line. Tokens have prices by the million, as is usual. */
 const Rate = ({ item, rate_usd_exact }: RequestDetail['lines'][number]) => (
   <data value={rate_usd_exact} title={`${rate_usd_exact} USD each`}>
     {item === 'server_tool_uses' ? `${showUsd(rate_usd_exact)} each` : `${showPerMillion(rate_usd_exact)} / 1M`}

@@ -1,14 +1,14 @@
-/** Asks what Eden does not type: the sign-in routes, of cabinet and console alike. Answers are values, as of `ask`. */
+/** Requests that Eden does not type: those to the sign-in routes of cabinet and console. Answers are values, as those of `ask`. */
 
 import { type AskResult, ask } from './ask.ts'
 
 type Sent = Exclude<unknown, Response>
 
-/** `body` absent: a GET, unless `method` says otherwise. */
+/** Without `body` the request is a GET, unless `method` says otherwise. */
 export const send = <T = Sent>(path: string, body?: unknown, method?: 'DELETE' | 'PATCH'): Promise<AskResult<T>> =>
   ask<T>(answerTo<T>(path, body, method)) as Promise<AskResult<T>>
 
-/** As Eden gives it. An answer without a body is `{}`. */
+/** The answer in Eden's form. An answer without a body is `{}`. */
 export async function answerTo<T>(path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') {
   const init = body === undefined ? { method } : { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
   const response = await fetch(path, init)

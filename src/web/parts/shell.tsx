@@ -5,7 +5,7 @@ import { Told } from './told.tsx'
 
 export type PageLink = Readonly<{ path: string; title: string }>
 
-/** `path`: where one is. `aside`: at the end of the bar, such as the account and the person. */
+/** `path`: the path of the page that is shown. `aside`: the end of the bar, such as the account and the person. */
 export const Shell = ({
   home,
   name,
@@ -52,7 +52,7 @@ export const Shell = ({
   </div>
 )
 
-/** A page's head: its title and what can be done there. It names the document, too. */
+/** A page's head: its title and its buttons. It also sets the document's title. */
 export const PageHead = ({ title, lede, children }: Readonly<{ title: string; lede?: string; children?: ComponentChildren }>) => {
   document.title = `${title} – Tollgate`
   return (

@@ -1,4 +1,4 @@
-/** How cabinet and console begin and go on: the frame in which they are drawn, and where the focus is after a way to another page. */
+/** How cabinet and console are drawn, and where the focus is after a change to another page. */
 
 import { type ComponentType, render } from 'preact'
 import { LocationProvider } from 'preact-iso/router'
@@ -15,7 +15,7 @@ export function showPages(root: string, Pages: ComponentType): void {
   )
 }
 
-/** Who goes to another page reads on at its beginning, unless a field there has the focus already. The view stays at the top, where the router has put it: the way back is there. */
+/** Moves the focus to the beginning of a new page, unless a field of it has the focus already. The view stays at the top, where the router has put it, so that the bar is seen. */
 export function toContent(): void {
   const content = document.getElementById('content')
   if (content !== null && !content.contains(document.activeElement)) content.focus({ preventScroll: true })

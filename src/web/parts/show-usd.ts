@@ -1,6 +1,6 @@
-/** Amounts for people. They come as exact decimal texts and are never a float: what is shown is cut from the digits, rounded half to even. */
+/** Amounts for people. They come as exact decimal texts and never become a float: the shown text is made from the digits, rounded half to even. */
 
-/** "12.3456789" → "$12.35"; below a dollar as many places as it takes to see something, at most 6: "$0.0042". `places`: as many, always. */
+/** "12.3456789" → "$12.35"; below a dollar, with as many places as the first digits need, at most 6: "$0.0042". `places`: the number of places in any case. */
 export function showUsd(exact: string, places?: number): string {
   const isNegative = exact.startsWith('-')
   const [whole = '0', fraction = ''] = (isNegative ? exact.slice(1) : exact).split('.')
@@ -27,16 +27,16 @@ function roundedTo(whole: string, fraction: string, places: number): string {
   return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`
 }
 
-/** Sums exact decimal texts; the sum is exact. For tables that add what they show. */
+/** The exact sum of exact decimal texts, for tables that add the amounts that they show. */
 export const sumUsd = (amounts: readonly string[]): string => textOf(amounts.reduce((sum, amount) => sum + picosOf(amount), 0n))
 
-/** The price of one as that of a million, every digit: "0.00000375" → "$3.75". */
+/** The price of a million for the price of one, with every digit: "0.00000375" → "$3.75". */
 export function showPerMillion(exact: string): string {
   const price = textOf(picosOf(exact) * 1_000_000n)
   return showUsd(price, Math.max(2, (price.split('.')[1] ?? '').length))
 }
 
-/** As a number, for the height of a bar alone. */
+/** The amount as a number, only for heights and shares. */
 export const usdNumber = (exact: string): number => Number(exact)
 
 function picosOf(exact: string): bigint {

@@ -1,4 +1,4 @@
-/** What stands where nothing can be shown: still loading, nothing there yet, or failed; the last two say what to do next. */
+/** What a page shows in place of its content: that it is loading, that there is nothing yet, or that it failed; the last two say what to do next. */
 
 import type { ComponentChildren } from 'preact'
 import type { Loaded } from './ask.ts'
@@ -21,7 +21,7 @@ export const Failed = ({ message, again }: Readonly<{ message: string; again?: (
   </div>
 )
 
-/** Room that is kept while something loads, so that nothing jumps. */
+/** Room that is kept while a part loads, so that nothing jumps. */
 export const Waiting = ({ lines = 4 }: Readonly<{ lines?: number }>) => (
   <div class="waiting" aria-busy="true" role="status" aria-label="Loading">
     {Array.from({ length: lines }, (_, line) => (
@@ -30,7 +30,7 @@ export const Waiting = ({ lines = 4 }: Readonly<{ lines?: number }>) => (
   </div>
 )
 
-/** Shows what was loaded, also while it is asked for again. */
+/** Shows the loaded value, even while it is asked for again. */
 export function Show<T>({
   loaded,
   again,

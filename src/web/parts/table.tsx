@@ -6,9 +6,9 @@ export type Column<Row> = Readonly<{
   name: string
   /** Whether the column shows figures: aligned to the right, with digits of one width. */
   isFigure?: boolean
-  /** For screen readers alone, such as the column of buttons. */
+  /** Whether only screen readers get the column's name, such as that of the buttons. */
   isQuiet?: boolean
-  /** Left out on a phone: another column says it there. */
+  /** Whether a phone leaves the column out, since another column says the same there. */
   isWide?: boolean
   cell: (row: Row) => ComponentChildren
 }>
@@ -25,7 +25,7 @@ export function Table<Row>({
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf: (row: Row) => string
-  /** Sums, a cell a column. */
+  /** The row of sums, with a cell for each column. */
   foot?: readonly ComponentChildren[]
 }>) {
   return (
@@ -71,7 +71,7 @@ export function Table<Row>({
 const classOf = ({ isFigure, isWide }: Pick<Column<never>, 'isFigure' | 'isWide'>): string | undefined =>
   [isFigure ? 'figure' : '', isWide ? 'off-phone' : ''].join(' ').trim() || undefined
 
-/** The way through keyset pages. `isShort`: a filter left fewer rows than a page has, and older rows are still to be searched. */
+/** The buttons for older and newer pages. `isShort`: a filter left fewer rows than a page has, and older rows are not searched yet. */
 export const Pager = ({
   hasNewer,
   next,

@@ -1,4 +1,4 @@
-/** A moment as text that programs can read too; the exact one stands in its title. */
+/** A moment as text, which programs can read, too; the exact moment stands in its title. */
 
 import { showAgo, showMoment } from './show-time.ts'
 

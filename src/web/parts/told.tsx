@@ -1,4 +1,4 @@
-/** One short message after an act, at the foot of the page; the next replaces it, and screen readers say it. */
+/** One short message after an act, at the foot of the page. Screen readers say it, and the next message replaces it. */
 
 import { signal } from '@preact/signals'
 

@@ -1,4 +1,4 @@
-/** An amount: short for the eye, every digit in its title. */
+/** An amount: a short text, and every digit in its title. */
 
 import { showUsd } from './show-usd.ts'
 

@@ -1,4 +1,4 @@
-/** The person who looks at the cabinet or the console. Asked when the page loads and after every sign-in; an ended session is noticed at the next request. */
+/** The person who looks at the cabinet or the console. The gateway is asked when the page loads and after every sign-in; an ended session is noticed at the next request. */
 
 import { type Signal, signal } from '@preact/signals'
 import { type ApiResponse, ask, type Found, type Loaded, whenUnauthorized } from './ask.ts'

@@ -1,4 +1,4 @@
-/** Says in which zone times stand, and lets the reader have the other one. Rules: pages.md "Zones". */
+/** Says in which zone times are shown, and lets the reader choose the other zone. Rules: pages.md "Zones". */
 
 import { isUtc, ownZone, showInUtc, zoneName } from './zone.ts'
 

@@ -1,5 +1,5 @@
 /**
- * The zone in which a page shows moments and reads the days of its filters: the reader's own, or UTC, in which the ledger's days are. The browser remembers which.
+ * The zone in which a page shows moments and reads the days of its filters: the reader's own, or UTC, in which the ledger's days are. The browser remembers the choice.
  * Rules: pages.md "Zones".
  */
 
@@ -15,7 +15,7 @@ export function showInUtc(wanted: boolean): void {
   try {
     localStorage.setItem(KEPT, wanted ? UTC : 'own')
   } catch {
-    // A browser that keeps nothing shows it until the page is left.
+    // In a browser that stores nothing the choice lasts until the page is left.
   }
 }
 
@@ -27,15 +27,15 @@ function kept(): string | null {
   }
 }
 
-/** "Europe/Berlin", "UTC". */
+/** The reader's own zone, such as "Europe/Berlin" or "UTC". */
 export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
 export const zoneName = (): string => (isUtc.value ? 'UTC' : ownZone())
 
 const DAY_LENGTH = '2026-11-22'.length
-/** A date from the page's address may be any text: one that is no day goes to the gateway as it is, which says so. */
+/** Whether a text is a day. The page's address may have any text: one that is no day is sent to the gateway, which refuses it. */
 const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))
 
-/** A day of the shown zone as the moment where it begins, or behind which it ends; a moment is one already. */
+/** The moment at which a day of the shown zone begins or has ended; any other text stays as it is. */
 function momentOf(text: string, edge: 'start' | 'end'): string {
   if (!isDay(text)) return text
   const [year = 0, month = 1, day = 1] = text.split('-').map(Number)
@@ -43,7 +43,7 @@ function momentOf(text: string, edge: 'start' | 'end'): string {
   return (isUtc.value ? new Date(Date.UTC(...parts)) : new Date(...parts)).toISOString()
 }
 
-/** The day of the shown zone in which a span begins or ends, as a field shows it: empty for what is none. */
+/** The day of the shown zone in which a span begins or ends, as a field shows it; empty for a text that is neither day nor moment. */
 export function dayOf(text: string, edge: 'start' | 'end'): string {
   if (isDay(text)) return text
   const ms = Date.parse(text)
@@ -53,7 +53,7 @@ export function dayOf(text: string, edge: 'start' | 'end'): string {
   return ofZone.toISOString().slice(0, DAY_LENGTH)
 }
 
-/** Filters as the gateway reads them. */
+/** Filters as the gateway reads them: their days become moments. */
 export const withMoments = <F extends Readonly<{ from?: string | undefined; to?: string | undefined }>>(filters: F): F => ({
   ...filters,
   ...(filters.from === undefined ? {} : { from: momentOf(filters.from, 'start') }),

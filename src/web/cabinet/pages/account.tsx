@@ -30,7 +30,7 @@ export const MeFailed = () =>
     />
   ) : null
 
-/** And back, once signed in. */
+/** Leads to the sign-in, which leads back to this address. */
 export const ToSignIn = () => {
   const { url, route } = useLocation()
   useEffect(() => route(signInPath(url), true), [])

@@ -1,4 +1,4 @@
-/** An alert's form, new or changed: what is watched, of what, and who is told. Removing is asked for twice. Rules: pages.md "Alerts on the page". */
+/** The form of a new alert or of a change: its condition, its key, and its receivers. Removing takes a second press. Rules: pages.md "Alerts on the page". */
 
 import { useState } from 'preact/hooks'
 import { useAct } from '../../parts/act.ts'

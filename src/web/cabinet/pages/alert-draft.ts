@@ -1,9 +1,9 @@
-/** An alert as it is typed into its form: what that begins with, and what is sent. Rules: pages.md "Alerts on the page". */
+/** An alert as it is typed into its form: the values at first, and the body that is sent. Rules: pages.md "Alerts on the page". */
 
 import type { AlertBody } from '../../api/alert-body.ts'
 import type { Alert, Kind, Webhook } from '../alerts-api.ts'
 
-/** What the form begins with. `alert`: the one that is changed. */
+/** The values with which the form begins. `alert`: the alert that is changed. */
 export type Draft = Readonly<{ alert?: Alert; kind?: Kind; amount?: string; emails?: readonly string[] }>
 
 export type TypedAlert = Readonly<{
@@ -11,7 +11,7 @@ export type TypedAlert = Readonly<{
   amount: string
   days: string
   percent: string
-  /** '' for any. */
+  /** A key's id; '': any key. */
   keyId: string
   emails: readonly string[]
   hooks: readonly string[]

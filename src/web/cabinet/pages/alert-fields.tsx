@@ -1,4 +1,4 @@
-/** The inputs of an alert's form: what is watched and of what, and who is told. Rules: pages.md "Alerts on the page". */
+/** The inputs of an alert's form: its condition, its key, and its receivers. Rules: pages.md "Alerts on the page". */
 
 import type { Act } from '../../parts/act.ts'
 import { Choice, Field, type Option, Ticks } from '../../parts/field.tsx'

@@ -1,4 +1,4 @@
-/** The alerts of an account as sentences, its webhooks, and what was told. Rules: pages.md "Alerts on the page". */
+/** The alerts of an account as sentences, its webhooks, and the deliveries. Rules: pages.md "Alerts on the page". */
 
 import { useState } from 'preact/hooks'
 import { useAsked } from '../../parts/ask.ts'
@@ -30,7 +30,7 @@ export const Alerts = ({ account: { id, role } }: AccountPageProps) => {
     keyName: (keyId) => keyOptions.find(({ value }) => value === keyId)?.text,
     webhookName: (hookId) => hooks.find((hook) => hook.id === hookId)?.url,
   }
-  /** Something may have been told. */
+  /** Called after an act that may have caused a delivery. */
   const acted = (): void => {
     setActs((before) => before + 1)
     alerts.again()
@@ -112,7 +112,7 @@ const NoAlerts = ({ isOwner, mayTell, start }: Readonly<{ isOwner: boolean; mayT
   </Empty>
 )
 
-/** The one that most people want first, to oneself. */
+/** A draft of the alert that most people want first, sent to the person who looks. */
 function firstAlert({ emails }: Listed): Draft {
   const own = me.value.value?.person?.email
   return { kind: 'balance_below', amount: '5', emails: emails.filter((email) => email === own) }

@@ -1,4 +1,4 @@
-/** What the page of alerts says: each alert is a sentence. */
+/** The words of the page of alerts: each alert is a sentence. */
 
 import type { Mood } from '../../parts/badge.tsx'
 import { showAgo } from '../../parts/show-time.ts'
@@ -41,7 +41,7 @@ function shortUrl(url: string): string {
   return bare.length > NAME_LENGTH ? `${bare.slice(0, NAME_LENGTH - 1)}…` : bare
 }
 
-/** `keyName`, `webhookName`: undefined for what is not known any more. */
+/** `keyName`, `webhookName`: undefined for a key or webhook that is not known any more. */
 export type Names = Readonly<{ keyName: (id: string) => string | undefined; webhookName: (id: string) => string | undefined }>
 
 /** "Tell ann@example.com when the balance is below $5". */
@@ -79,7 +79,7 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 export const typeWords = (type: string): string => TYPES[type] ?? type
 
-/** State, and what more there is to say. */
+/** The state of a delivery: its mood, its word, and a detail. */
 export function deliveryWords({ state, attempts, next_at, last_problem }: Delivery, nowMs: number): readonly [Mood, string, string] {
   const problem = last_problem === null ? '' : problemWords(last_problem)
   switch (state) {

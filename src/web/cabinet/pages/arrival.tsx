@@ -1,4 +1,4 @@
-/** Back from Stripe's page: waits until what was paid stands among the credits, and says so. Rules: pages.md "Top up", "Stripe". */
+/** After Stripe's page: waits until the payment stands among the credits, and says so. Rules: pages.md "Top up", "Stripe". */
 
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
@@ -11,7 +11,7 @@ const ASKED_EVERY_MS = 1_500
 const PATIENCE_MS = 90_000
 const LOOKED_AT = 20
 
-/** `arrived`: the credit is there. */
+/** `arrived`: called when the credit is there. */
 export const Arrival = ({ accountId, arrived }: Readonly<{ accountId: string; arrived: () => void }>) => {
   const { query } = useLocation()
   const { paid, since } = query
@@ -40,7 +40,7 @@ const Waited = ({ accountId, sinceMs, arrived }: Readonly<{ accountId: string; s
         return
       }
       setLate(Date.now() > endMs)
-      // A page that was left open asks on, but seldom.
+      // A page that was left open still asks, but seldom.
       timer = setTimeout(again, Date.now() > endMs ? ASKED_EVERY_MS * 20 : ASKED_EVERY_MS)
     }
     const again = (): void => void look().catch(() => undefined)

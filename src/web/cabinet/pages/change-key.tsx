@@ -1,4 +1,4 @@
-/** What an owner does with one key: name and limit, days more, a new secret, off and on. What refuses a key at once is confirmed first. */
+/** An owner's changes of one key: name and limit, more days, a new secret, off and on. A change that stops a key at once is confirmed first. */
 
 import { useState } from 'preact/hooks'
 import { useAct } from '../../parts/act.ts'

@@ -1,4 +1,4 @@
-/** What alerts told, to whom, and what came of it; looked at again while something is on its way. Rules: pages.md "Alerts on the page". */
+/** The deliveries of alerts, with their receivers and results; they are asked for again while one is on its way. Rules: pages.md "Alerts on the page". */
 
 import { useEffect, useState } from 'preact/hooks'
 import { useAsked } from '../../parts/ask.ts'
@@ -12,10 +12,10 @@ import { deliveryWords, type Names, typeWords, WORDS } from './alerts.words.ts'
 
 const ROWS = 20
 const LOOKED_AGAIN_MS = 600
-/** So long after an act something new may come. */
+/** How long after an act a new delivery may still appear. */
 const ACT_MS = 3_000
 
-/** `acts`: counts what was done on the page that may cause a delivery. */
+/** `acts`: the number of acts on the page that may have caused a delivery. */
 export const Deliveries = ({ api, names, acts }: Readonly<{ api: AlertsApi; names: Names; acts: number }>) => {
   const { cursor, hasNewer, older, newer } = useKeyset()
   const { loaded, again } = useAsked(() => api.deliveries(cursor, ROWS), [cursor, acts])
@@ -56,7 +56,7 @@ export const Deliveries = ({ api, names, acts }: Readonly<{ api: AlertsApi; name
   )
 }
 
-/** On its way, or about to be tried. */
+/** Whether a delivery is on its way, or about to be tried. */
 const isSoon = ({ state, next_at }: Delivery, nowMs: number): boolean =>
   state === 'waiting' && (next_at === null || Date.parse(next_at) - nowMs < 10_000)
 

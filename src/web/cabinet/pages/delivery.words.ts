@@ -2,14 +2,14 @@
 
 const SENTENCES: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    // Before anything was sent.
+    // Faults before anything was sent.
     'no mail is set up': 'This gateway sends no mail.',
     'no member of the account': 'Its receiver is no member of this account any more.',
     'webhook removed or switched off': 'The webhook was removed or switched off.',
     address: 'The webhook’s address is not allowed here.',
     dns: 'The name of its server was not found.',
     'no public address': 'The name of its server has no public address, or was not found.',
-    // Of the connection and the answer.
+    // Faults of the connection and the answer.
     connect: 'Its server could not be reached.',
     refused: 'Its server refused the connection.',
     timeout: 'Its server did not answer in time.',
@@ -17,7 +17,7 @@ const SENTENCES: ReadonlyMap<string, string> = new Map(
     reset: 'Its server closed the connection before it answered.',
     malformed: 'Its server answered, but not in HTTP.',
     'status 410': 'The webhook says that it is gone for ever (status 410).',
-    // Of the mail: what its server or the library says.
+    // Faults of a mail, as its server or the library says.
     mail: 'The mail could not be sent.',
     'too many': 'Too many mails waited already.',
     etimedout: 'The mail server did not answer in time.',

@@ -50,7 +50,7 @@ export const Entered = () => {
   )
 }
 
-/** What follows a sign-in: who it is, then where one was going. */
+/** After a sign-in: loads the person, then leads to the page that was asked for. */
 function useEntering(to: string): () => void {
   const enter = useEnteringAt()
   return () => enter(to)

@@ -1,4 +1,4 @@
-/** What a pasted key may still do, its days and its requests. */
+/** A pasted key: what it may still spend, its days and its requests. */
 
 import type { Static } from 'elysia'
 import { useState } from 'preact/hooks'

@@ -1,4 +1,4 @@
-/** One key and what it was used for, for its holder. Its secret is in this page's memory alone, unless it is to be remembered in the tab. Rules: pages.md "A key without an account". */
+/** One key and its use, for its holder. The secret is in this page's memory alone, unless the holder lets the tab remember it. Rules: pages.md "A key without an account". */
 
 import { useState } from 'preact/hooks'
 import { ask, type Failure } from '../../parts/ask.ts'
@@ -26,7 +26,7 @@ const Paste = ({ found }: Readonly<{ found: (secret: string) => void }>) => {
     const secret = text.trim()
     setAsking(true)
     setFailure(undefined)
-    // A header takes no other characters, and no key has them.
+    // A header takes no characters but these, and every key is made of them.
     const asked = /^[\x21-\x7e]+$/.test(secret) ? await ask(keyApi(secret).balance()) : { failure: { status: 401, message: '' } }
     setAsking(false)
     if (asked.failure !== undefined) return setFailure(asked.failure)

@@ -1,4 +1,4 @@
-/** What the page of one key says. */
+/** The words of the page of one key. */
 
 export const KEY_WORDS = {
   title: 'Look up a key',
@@ -15,7 +15,7 @@ export const KEY_WORDS = {
   admitted: 'A request would be let in now.',
 } as const
 
-/** In our words where the API's are meant for programs. `retryAfterS`: how long to wait. */
+/** A failure in words for people, where the API's words are for programs. `retryAfterS`: how long to wait. */
 export function failureWords(status: number, message: string, retryAfterS: number | undefined): string {
   switch (status) {
     case 401:

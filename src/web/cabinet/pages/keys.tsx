@@ -1,4 +1,4 @@
-/** The keys of an account: what state each is in, what it spent, what runs; owners make and change them. Rules: pages.md "Keys of an account". */
+/** The keys of an account, each with its state, its spend and its running requests; owners make and change keys. Rules: pages.md "Keys of an account". */
 
 import { useState } from 'preact/hooks'
 import { useAsked } from '../../parts/ask.ts'
@@ -70,7 +70,7 @@ export const Keys = ({ account }: AccountPageProps) => {
   )
 }
 
-/** `change`: absent for those who only look. */
+/** `change`: undefined for members who only look. */
 function columnsOf(
   running: Readonly<Record<string, number>> | undefined,
   change: ((keyId: string) => void) | undefined,

@@ -1,4 +1,4 @@
-/** What the page of keys says. */
+/** The words of the page of keys. */
 
 import type { Mood } from '../../parts/badge.tsx'
 
@@ -24,7 +24,7 @@ export type KeyLook = Readonly<{ state: 'live' | 'disabled' | 'expired'; is_limi
 
 const SOON_MS = 7 * 86_400_000
 
-/** The state that matters most. */
+/** The state of a key that matters most, as a mood and a word. */
 export function stateWords({ state, is_limit_used, expires_at }: KeyLook, nowMs: number): readonly [Mood, string] {
   if (state === 'disabled') return ['quiet', 'disabled']
   if (state === 'expired') return ['bad', 'expired']

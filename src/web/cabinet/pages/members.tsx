@@ -1,4 +1,4 @@
-/** Who is in an account; owners invite, change roles and put out. Rules: pages.md "Members", "Links". */
+/** The members of an account; owners invite people, change roles and remove members. Rules: pages.md "Members", "Links". */
 
 import { useState } from 'preact/hooks'
 import { useAct } from '../../parts/act.ts'
@@ -71,7 +71,7 @@ export const Members = ({ account: { id, role } }: AccountPageProps) => {
   )
 }
 
-/** `change`: absent for those who only look. */
+/** `change`: undefined for members who only look. */
 const columnsOf = (change: ((row: Row) => void) | undefined): readonly Column<Row>[] => [
   {
     name: 'Person',
@@ -194,7 +194,7 @@ const ChangeMember = ({
   )
 }
 
-/** `link`: in this one answer alone; null where only the mail has it. */
+/** `link`: only this answer has it; null where only the mail does. */
 type Made = Readonly<{ email: string; link: string | null; is_mailed: boolean; expires_at: string }>
 
 /** The link of an invitation, shown once to the person who invites. */

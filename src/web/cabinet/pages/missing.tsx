@@ -1,4 +1,4 @@
-/** What an address without a page shows. */
+/** The page of an address that has no other. */
 
 import { PageHead } from '../../parts/shell.tsx'
 import { Empty } from '../../parts/state.tsx'

@@ -14,7 +14,7 @@ import { WORDS } from './top-up.words.ts'
 
 type Redeemed = Readonly<{ amount: string; already: boolean; before: string | undefined }>
 
-/** `balance`: as it is known now; asked again when `credited` was called. */
+/** `balance`: the balance as it is known now. `credited`: called after a credit, so that the balance is asked for again. */
 export const RedeemCode = ({
   accountId,
   balance,

@@ -1,4 +1,4 @@
-/** What narrows the list of requests, and the way to one whose id is known. */
+/** The filters of the list of requests, and a field that opens the request with a given id. */
 
 import { useState } from 'preact/hooks'
 import { useAsked } from '../../parts/ask.ts'
@@ -48,7 +48,7 @@ export const RequestFilters = ({
 
 type Option = Readonly<{ value: string; text: string }>
 
-/** All options, and the chosen one even where it is no longer listed. */
+/** The listed options, with the chosen one even where it is no longer listed. */
 const optionsOf = (listed: readonly Option[], chosen: string | undefined): readonly Option[] => [
   { value: '', text: 'All' },
   ...listed,

@@ -1,4 +1,4 @@
-/** One request of the account: how its cost came about, how it ended, and what else was tried for it. */
+/** One request of the account: how its cost came about, how it ended, and which other calls were made for it. */
 
 import { useAsked } from '../../parts/ask.ts'
 import { Dialog } from '../../parts/dialog.tsx'

@@ -1,6 +1,6 @@
 /**
- * The requests of an account: newest first, filtered, one opened with the computation of its cost. What is new comes by itself at the top of the first page. The
- * address says what is shown. Rules: pages.md "Requests of an account".
+ * The requests of an account: newest first, filtered, one opened with the computation of its cost. New requests appear by themselves at the top of the first
+ * page. The address says what is shown. Rules: pages.md "Requests of an account".
  */
 
 import { useRef } from 'preact/hooks'
@@ -23,15 +23,15 @@ import { RequestFilters } from './request-filters.tsx'
 import { OpenedRequest } from './request-opened.tsx'
 import { shortPageWords, WORDS } from './requests.words.ts'
 
-/** Of a page that is full. */
+/** The rows of a full page. */
 const ROWS = 50
-/** So that a request is seen within a second. It asks for one row. */
+/** How often the newest request is asked for, so that it is seen within a second. This reads one row. */
 const LOOKED_EVERY_MS = 600
 
 export const Requests = ({ account }: AccountPageProps) => {
   const { query, route } = useLocation()
   const filters: Filters = Object.fromEntries(FILTERS.flatMap((name) => (query[name] ? [[name, query[name]]] : [])))
-  // As the gateway reads them: the days of the address are days of the zone that is shown.
+  // The gateway reads moments; the days of the address are days of the zone that is shown.
   const asked = withMoments(filters)
   const search = searchOf(asked)
   const isFiltered = search !== ''
@@ -49,7 +49,7 @@ export const Requests = ({ account }: AccountPageProps) => {
     return lookBack(counted, cursor, () => walk.current.turn === turn)
   }, [account.id, search, cursor])
   useNewest(account.id, cursor === undefined, async () => {
-    // A long walk is not made again for every request that is not looked for.
+    // A long walk is made again only when its first page has rows, not for every new request that the filter leaves out.
     if (walk.current.looks < 2 || ((await ask(look(undefined))).value?.data.length ?? 0) > 0) again()
   })
   const show = (changed: Filters & Readonly<{ request?: string | undefined }>): void => {

@@ -1,4 +1,4 @@
-/** What the page of requests says. */
+/** The words of the page of requests. */
 
 export const WORDS = {
   title: 'Requests',

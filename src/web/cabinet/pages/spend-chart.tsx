@@ -1,4 +1,4 @@
-/** Spend as stacked bars, a day or hour each; what a bar is made of stands above it while it is pointed at. */
+/** Spend as stacked bars, one for each day or hour; the parts of a bar stand above the chart while it is pointed at. */
 
 import { useMemo, useState } from 'preact/hooks'
 import { Bars, coloursOf, OTHERS_COLOUR } from '../../parts/chart.tsx'
@@ -44,7 +44,7 @@ const drawn = ({ places, series, is_by_hour }: Spend) => {
 
 const MOST_SHOWN = 3
 
-/** The dearest of a bar. */
+/** The dearest parts of a bar, as text. */
 function partsAt({ series }: Spend, at: number): string {
   const parts = series
     .map(({ id, name, values }) => ({ title: id === null ? 'others' : keyTitle({ id, name }), cost: values[at] ?? '0' }))

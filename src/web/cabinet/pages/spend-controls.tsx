@@ -1,4 +1,4 @@
-/** Which time, by what, and of what alone. */
+/** The choice of a time, of the grouping by model or key, and of one model or key alone. */
 
 import { useState } from 'preact/hooks'
 import { Field } from '../../parts/field.tsx'
@@ -43,7 +43,7 @@ export const SpendControls = ({ view, name, show }: Readonly<{ view: SpendView; 
   )
 }
 
-/** An absent filter has to overwrite the one of the view. */
+/** A view without a filter. The undefined value is needed: it overwrites the filter of the view. */
 const without = (view: SpendView, filter: 'key' | 'model'): Partial<SpendView> => ({ ...view, [filter]: undefined })
 
 const Chip = ({ what, text, drop }: Readonly<{ what: string; text: string; drop: () => void }>) => (

@@ -1,4 +1,4 @@
-/** Figures at a glance: what the account has now, and what was used in a time. */
+/** Figures at a glance: what the account has now, and what it used in the chosen time. */
 
 import { showCount } from '../../parts/show-time.ts'
 import { showUsd, usdNumber } from '../../parts/show-usd.ts'

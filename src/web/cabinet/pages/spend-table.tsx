@@ -1,4 +1,4 @@
-/** What was spent by model or key, with its sum; and tokens by kind. */
+/** The spend by model or key, with its sum; and tokens by kind. */
 
 import { showCount } from '../../parts/show-time.ts'
 import { usdNumber } from '../../parts/show-usd.ts'
@@ -9,7 +9,7 @@ import type { SpendView } from '../spend-view.ts'
 
 type Row = Omit<Spend['data'][number], 'id'> & Readonly<{ id: string | null }>
 
-/** A click on a thing shows it alone, by the other of model and key. */
+/** A click on a model shows its spend alone, by key; a click on a key shows its spend by model. */
 export const SpendTable = ({
   spend,
   view,
@@ -67,7 +67,7 @@ export const SpendTable = ({
   )
 }
 
-/** Of what was paid, in whole percent. */
+/** The share of the total cost, in whole percent. */
 function shareText(cost: string, total: string): string {
   const share = usdNumber(total) === 0 ? 0 : (usdNumber(cost) / usdNumber(total)) * 100
   if (share === 0) return '0 %'
@@ -83,7 +83,7 @@ const KINDS: readonly (readonly [string, (usage: Usage) => number])[] = [
   ['Cache write, 1 h', ({ cache_creation }) => cache_creation.ephemeral_1h_input_tokens],
 ]
 
-/** A line a kind, with its part of all. */
+/** A line for each kind of tokens, with its share of all tokens. */
 export const Tokens = ({ usage }: Readonly<{ usage: Usage }>) => {
   const all = KINDS.reduce((sum, [, of]) => sum + of(usage), 0)
   return (

@@ -1,4 +1,4 @@
-/** What an account has, what it spent and on what: figures, a chart by model or key, tokens by kind, a table. The address says what is shown. Rules: pages.md "Spend". */
+/** The balance and the spend of an account: figures, a chart by model or key, tokens by kind, a table. The address says what is shown. Rules: pages.md "Spend". */
 
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'

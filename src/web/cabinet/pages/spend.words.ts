@@ -1,4 +1,4 @@
-/** What the page of spend says. */
+/** The words of the page of spend. */
 
 export const WORDS = {
   title: 'Spend',

@@ -1,4 +1,4 @@
-/** How an account comes to money, and what was credited to it. Rules: pages.md "Top up", "Codes", "Stripe". */
+/** The ways to put money on an account, and its credits. Rules: pages.md "Top up", "Codes", "Stripe". */
 
 import { useAsked } from '../../parts/ask.ts'
 import { useKeyset } from '../../parts/keyset.ts'

@@ -1,4 +1,4 @@
-/** What the page of top-ups says. */
+/** The words of the page of top-ups. */
 
 export const WORDS = {
   title: 'Top up',

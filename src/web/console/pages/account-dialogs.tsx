@@ -1,4 +1,4 @@
-/** What an operator does to an account: name, state, a key, an invitation, money. One dialog at a time. Rules: operator.md "Keys and accounts". */
+/** The dialogs of an account, one at a time: name, state, a key, an invitation, money. Rules: operator.md "Keys and accounts". */
 
 import { useState } from 'preact/hooks'
 import { NameField } from '../../parts/name-and-amount.tsx'

@@ -63,7 +63,7 @@ export const Figures = ({ account }: Readonly<{ account: Account }>) => (
   </dl>
 )
 
-/** Why money is held: each running request keeps its worst case. */
+/** The requests for which money is held: each running request reserves its worst-case price. */
 export const Holds = ({ account }: Readonly<{ account: Account }>) => (
   <section class="stack" aria-label="Held money">
     <h2>Held by running requests</h2>

@@ -1,4 +1,4 @@
-/** One account: its balance and what is held of it, and why; keys, members, credits, last requests, and what can be done with it. Rules: operator.md "Keys and accounts", "Credits". */
+/** One account: its balance and the holds on it; keys, members, credits, last requests, and the acts on it. Rules: operator.md "Keys and accounts", "Credits". */
 
 import { useState } from 'preact/hooks'
 import { useRoute } from 'preact-iso/router'

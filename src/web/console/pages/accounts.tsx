@@ -1,4 +1,4 @@
-/** Accounts: looked up by the beginning of a name or id, and made. Rules: operator.md "Keys and accounts", "Lists". */
+/** Accounts: they are looked up by the beginning of a name or id, and made. Rules: operator.md "Keys and accounts", "Lists". */
 
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'

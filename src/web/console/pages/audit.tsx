@@ -1,4 +1,4 @@
-/** Who changed what, from where, why, and what it was before. Rules: operator.md "Audit", "Lists". */
+/** The audit log: who changed what, from where and why, with the values before and after. Rules: operator.md "Audit", "Lists". */
 
 import { useLocation } from 'preact-iso/router'
 import { type Got, useAsked } from '../../parts/ask.ts'
@@ -41,7 +41,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
 
 const WHAT = [{ value: '', text: 'any' }, ...Object.entries(ACTIONS).map(([value, text]) => ({ value, text }))]
 
-/** Of a page that is full. */
+/** The rows of a full page. */
 const ROWS = 50
 
 export const AuditPage = () => {
@@ -117,13 +117,13 @@ const Target = ({ target }: Readonly<{ target: string }>) =>
     </a>
   )
 
-/** Without what a new thing has not, and the ids of what stands there already. */
+/** The facts to show. A new fact is left out where it has no value, or is the id of a credit. */
 const factsOf = (before: AuditEntry['before'], after: AuditEntry['after']): readonly string[] =>
   [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
     (name) => name in before || (name !== 'creditId' && after[name] !== null && after[name] !== ''),
   )
 
-/** What stood there and what stands there now, fact by fact. */
+/** The values before and after, fact by fact. */
 const Change = ({ line: { before, after } }: Readonly<{ line: AuditEntry }>) => (
   <dl class="diff">
     {factsOf(before, after).map((name) => (
@@ -142,7 +142,7 @@ const Change = ({ line: { before, after } }: Readonly<{ line: AuditEntry }>) => 
   </dl>
 )
 
-/** A fact as it stands in the log; times as moments. */
+/** A fact as it stands in the log, with times as moments. */
 function factText(name: string, value: unknown): string {
   if (typeof value === 'number' && /(At|Until)$/.test(name)) return showMoment(new Date(value).toISOString())
   if (value === null || value === undefined || value === '') return 'none'

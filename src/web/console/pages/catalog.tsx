@@ -1,4 +1,4 @@
-/** What is sold, at which price, by whom it is served, and what a reload would change. Nothing is changed here. Rules: pages.md "Catalog". */
+/** The models, their prices, the upstreams that serve them, and the changes that a reload would make. This page changes nothing. Rules: pages.md "Catalog". */
 
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
@@ -89,7 +89,7 @@ const Models = ({ models }: Readonly<{ models: readonly Model[] }>) => (
 type Level = Model['levels'][number]
 type Priced = Omit<Level, 'above_prompt_tokens'>
 
-/** Below the price of any prompt those of long ones, line by line. */
+/** The first price, and below it a line for each level of long prompts. */
 const byLevel = (first: ComponentChildren, levels: readonly Level[], line: (level: Level) => string) => (
   <>
     {first}

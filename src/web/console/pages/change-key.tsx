@@ -1,4 +1,4 @@
-/** What an operator does to a key. A new secret is shown once. Rules: keys.md "Expiry and rotation"; pages.md "Acts of operators". */
+/** An operator's changes of a key. A new secret is shown once. Rules: keys.md "Expiry and rotation"; pages.md "Acts of operators". */
 
 import { useState } from 'preact/hooks'
 import type { Got } from '../../parts/ask.ts'
@@ -13,7 +13,7 @@ import { api } from '../api.ts'
 import { Secret } from './secret.tsx'
 
 type Listed = Got<typeof api.keys.get>['data'][number]
-/** An account's own list does not say whose they are. */
+/** A key without its account, as the list of one account has it, or with it. */
 export type Key = Omit<Listed, 'account_id' | 'account_name'> & Partial<Pick<Listed, 'account_id' | 'account_name'>>
 
 export type KeyChange = 'change' | 'extend' | 'rotate' | 'state'

@@ -1,4 +1,4 @@
-/** One batch of codes: which are redeemed and by whom, and taking back what is not. Rules: pages.md "Codes". */
+/** One batch of codes: the redeemed ones with their accounts, and taking back the others. Rules: pages.md "Codes". */
 
 import { useState } from 'preact/hooks'
 import { useRoute } from 'preact-iso/router'

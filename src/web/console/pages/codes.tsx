@@ -1,4 +1,4 @@
-/** Prepaid codes in batches: made, shown once, taken back. Rules: pages.md "Codes". */
+/** Prepaid codes in batches, which are made, shown once and taken back. Rules: pages.md "Codes". */
 
 import { useState } from 'preact/hooks'
 import { csvLine } from '../../../core/csv.ts'

@@ -15,7 +15,7 @@ const look = (): void => {
   loadMe().catch(() => undefined)
 }
 
-/** What operators see, or the sign-in in its place. */
+/** Shows a page to operators, and the sign-in to others. */
 export const SignedIn = ({ children }: Readonly<{ children: ComponentChildren }>) => {
   const loaded = me.value
   if (loaded.value === undefined) return loaded.state === 'failed' ? <Failed message={loaded.failure.message} again={look} /> : <Waiting />
@@ -25,7 +25,7 @@ export const SignedIn = ({ children }: Readonly<{ children: ComponentChildren }>
   return <SignIn root={ROOT} title="Console" lede="For operators of this gateway." offered={offered} entered={look} />
 }
 
-/** After a link: who it is, then the first page. */
+/** After a link: loads the operator, then leads to the first page. */
 function useEntering(): () => void {
   const { route } = useLocation()
   return () => {

@@ -1,4 +1,4 @@
-/** Keys in a table with what an operator may do to each. Rules: keys.md "State of a key", "Expiry and rotation". */
+/** Keys in a table, each with the acts that an operator may do. Rules: keys.md "State of a key", "Expiry and rotation". */
 
 import { useState } from 'preact/hooks'
 import { Badge, type Mood } from '../../parts/badge.tsx'

@@ -1,4 +1,4 @@
-/** Money on an account and off it: what the balance is and will be stands in the dialog before it is done. Rules: operator.md "Credits". */
+/** Money that is put on an account or taken from it: the dialog shows the balance before and after the act. Rules: operator.md "Credits". */
 
 import { useState } from 'preact/hooks'
 import { useAsked } from '../../parts/ask.ts'
@@ -29,7 +29,7 @@ const WORDS: Readonly<Record<CreditKind, Readonly<{ title: string; button: strin
 
 const TYPED = /^([-+]?)(\d{1,9}(?:\.\d{1,12})?)$/
 
-/** As it will be booked; undefined where it is none yet. */
+/** The amount as it will be booked; undefined where the text is no amount yet. */
 function bookedOf(kind: CreditKind, typed: string): string | undefined {
   const [, sign, size] = TYPED.exec(typed.trim()) ?? []
   if (size === undefined || /^[0.]+$/.test(size) || (sign === '-' && kind !== 'correction')) return undefined

@@ -1,4 +1,4 @@
-/** A figure of the page "Now", with its last two minutes, and a fact of it. Rules: pages.md "Now". */
+/** The figures of the page "Now", each with its last two minutes, and the facts beside them. Rules: pages.md "Now". */
 
 import type { ComponentChildren } from 'preact'
 
@@ -31,7 +31,7 @@ export const Fact = ({ name, value }: Readonly<{ name: string; value: string }>)
 const BARS = 120
 const HEIGHT = 24
 
-/** Small bars; the newest is at the right. Only for the eye: the figure beside it is what is read out. */
+/** Small bars, the newest at the right. They are only for the eye: screen readers read the figure beside them. */
 const Spark = ({ values }: Readonly<{ values: readonly number[] }>) => {
   const shown = values.slice(-BARS)
   const most = Math.max(1, ...shown)

@@ -1,4 +1,4 @@
-/** The gateway at this moment. Every figure has its place before it is known, and what grows stands last, so that nothing jumps. Rules: pages.md "Now". */
+/** The gateway at this moment. Every figure has its place before it is known, and parts that grow stand last, so that nothing jumps. Rules: pages.md "Now". */
 
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
@@ -38,7 +38,7 @@ export const NowPage = () => {
   )
 }
 
-/** Screen readers are told on demand, not each second. */
+/** The figures in words, which screen readers read on demand, not each second. */
 const InWords = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
   const [text, setText] = useState('')
   return (
@@ -53,7 +53,7 @@ const InWords = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
   )
 }
 
-/** The worst alarm, always in one line, so that nothing below it moves. */
+/** The worst alarm, always in one line, so that nothing below the line moves. */
 const Verdict = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
   const alarms = now?.alarms ?? []
   const worst = alarms.find(({ is_urgent }) => is_urgent) ?? alarms[0]

@@ -1,4 +1,4 @@
-/** The words of the page "Now", and its figures as one paragraph for who cannot see them. */
+/** The words of the page "Now", and its figures as one paragraph for people who cannot see them. */
 
 import type { NowDocument } from '../../now/document.ts'
 import { showCount, showDuration } from '../../parts/show-time.ts'

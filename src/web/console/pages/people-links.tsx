@@ -31,7 +31,7 @@ const TO = [
   { value: 'operator', text: 'the console, as an operator' },
 ]
 
-/** `account`: invited on its page, to it. */
+/** `account`: the account on whose page the person is invited, and to which the invitation leads. */
 export const InvitePerson = ({
   account,
   close,

@@ -1,4 +1,4 @@
-/** One request as operators see it: its computation, what was held, who answered under which ids, and the upstream calls that no receipt stands for. Rules: operator.md "Lists". */
+/** One request as operators see it: its computation, its hold, the upstream with its ids, and the upstream calls without a receipt. Rules: operator.md "Lists". */
 
 import { useRoute } from 'preact-iso/router'
 import { type Got, useAsked } from '../../parts/ask.ts'

@@ -1,4 +1,4 @@
-/** Requests over everything, by filters that an index serves; nothing is counted, pages follow each other. Rules: operator.md "Lists". */
+/** Requests of all accounts, by filters that an index serves. The pages follow each other, and no total is counted. Rules: operator.md "Lists". */
 
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
@@ -16,7 +16,7 @@ import { api } from '../api.ts'
 import { FilterForm } from '../filter-form.tsx'
 import { type Filters, filtersOf } from '../filters.ts'
 
-/** Of a page that is full. */
+/** The rows of a full page. */
 const ROWS = 50
 
 const FIELDS = ['account_id', 'key_id', 'model', 'outcome', 'only', 'from', 'to'] as const
@@ -58,7 +58,7 @@ export const RequestsPage = () => {
   )
 }
 
-/** The way to one whose id is known. */
+/** A field that opens the request with a given id. */
 const OpenById = () => {
   const { route } = useLocation()
   const [id, setId] = useState('')
@@ -76,7 +76,7 @@ const OpenById = () => {
   )
 }
 
-/** `shownMax`: the newest alone, without pages. `turn`: asks again. */
+/** `shownMax`: shows only so many of the newest requests, without pages. `turn`: a new value asks again. */
 export const RequestList = ({ query, shownMax, turn = 0 }: Readonly<{ query: Filters<Filter>; shownMax?: number; turn?: number }>) => {
   const { route } = useLocation()
   const pages = useKeyset()

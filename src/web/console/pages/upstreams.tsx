@@ -1,4 +1,4 @@
-/** Where answers come from: how each upstream does for each model, taking one out and putting it back. Rules: pages.md "Upstreams". */
+/** The upstreams: the state of each for each model, taking one out and putting it back. Rules: pages.md "Upstreams". */
 
 import { useEffect, useState } from 'preact/hooks'
 import { useAct } from '../../parts/act.ts'
