@@ -12,7 +12,7 @@ export type WebhookTarget = Readonly<{
   isAddress: boolean
   port: number
   isSecure: boolean
-  /** For the request line and for the Host field. */
+  /** `path` is for the request line, `authority` for the Host field. */
   path: string
   authority: string
 }>

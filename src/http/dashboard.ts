@@ -28,7 +28,7 @@ const BALANCE = t.Object(
   { title: 'Balance', description: 'The balance of the key' },
 )
 
-/** Front-ends show `hard_limit_usd − total_usage / 100`, so the limit is what is left and the usage is nothing. */
+/** Front-ends show `hard_limit_usd − total_usage / 100`, so the limit is the amount that is left, and the usage is 0. */
 const SUBSCRIPTION = t.Object(
   {
     object: t.Literal('billing_subscription'),

@@ -1,4 +1,4 @@
-/** What the steps of a request hand to one another once it is admitted. */
+/** The types that the steps of a request hand to one another once the request is admitted. */
 
 import type { SealingKey } from '../answers/sealing.ts'
 import type { Call, Format, Stamp } from '../core/format.ts'

@@ -20,7 +20,7 @@ export function addMoney(headers: Record<string, string>, cost: Picos, keyBalanc
   if (keyBalance !== undefined) addBalance(headers, keyBalance)
 }
 
-/** What the key may spend now. */
+/** Adds what the key may spend now. */
 export function addBalance(headers: Record<string, string>, { account, limitPicos, spentPicos }: KeyBalance): void {
   headers['x-balance-usd'] = toExactUsdText(availableOf({ balancePicos: account.balancePicos, limitPicos, spentPicos }))
 }

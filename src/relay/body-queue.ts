@@ -19,7 +19,7 @@ export type BodyQueueOptions = Readonly<{
 }>
 
 export type Work = Readonly<{
-  /** Its bytes move to the thread. */
+  /** The bytes of the task move to the thread. */
   task: BodyTask
   accountId: string
   /** Aborted when the client has left: a waiting task then loses its place. */

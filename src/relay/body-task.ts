@@ -59,7 +59,7 @@ export type Done =
 /** `finished` lacks the items of the request. */
 export type HeavyAnswer = Readonly<{ bytes: Uint8Array; observation: Observation; finished: Finished | undefined }>
 
-/** The answer is no message, or one that cannot be handed on; `usage` is what it costs nevertheless, `error` what stands in its place. */
+/** An answer that is no message, or one that cannot be handed on; `usage` is what it costs nevertheless, `error` the error that came in its place. */
 export type Unusable = NoAnswer
 
 export type FromBodyThread = Question | Done | Readonly<{ kind: 'bug'; bug: unknown }>

@@ -47,7 +47,7 @@ export async function countTokens(
   }
 }
 
-/** The header tells an estimate of ours from an upstream's count. */
+/** The header `x-tokens-estimated` is set for an estimate of ours, and not for an upstream's count. */
 function countResponse(counted: Uint8Array | Estimate, headers: Record<string, string>): Response {
   const all = { 'content-type': 'application/json', ...headers }
   if (counted instanceof Uint8Array) return new Response(counted as Uint8Array<ArrayBuffer>, { headers: all })

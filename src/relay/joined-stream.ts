@@ -1,6 +1,6 @@
 /**
- * A repetition that joins a running stream: it gets what was sent so far, then what comes, at the pace of its own client. What its client has not taken waits
- * in the running answer, which all joined requests share. Rules: requests.md "Joined answers", "Backpressure", "Heartbeats".
+ * A repetition that joins a running stream: it gets the bytes that were sent so far, then those that come, at the pace of its own client. Bytes that its client has not
+ * taken wait in the running answer, which all joined requests share. Rules: requests.md "Joined answers", "Backpressure", "Heartbeats".
  */
 
 import { NO_TICK, type Timed } from '../core/timer-wheel.ts'

@@ -6,7 +6,7 @@ export interface LiveStream {
   stop(reason: 'disabled' | 'drain'): Promise<void>
 }
 
-/** So many streams at once are a crowd, whose memory is worth collecting afterwards; it has gone when less than this share of them is left. */
+/** So many streams at once are a crowd, whose memory is worth collecting afterwards; the crowd has gone when less than this share of its streams is left. */
 const CROWD_MIN = 1_000
 const CALM_SHARE = 0.05
 

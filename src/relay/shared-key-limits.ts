@@ -27,7 +27,7 @@ const PAUSE_MS = 50
 export class SharedKeyLimits {
   readonly #options: SharedKeyLimitsOptions
   readonly #shares = new Map<string, Share>()
-  /** While Postgres does not answer: this node's part of the limits, by its own clock. */
+  /** This node's part of the limits, by its own clock, for the time in which Postgres does not answer. */
   readonly #alone: KeyLimits
   #nodes = 1
   #aloneUntilMs = Number.NEGATIVE_INFINITY

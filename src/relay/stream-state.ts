@@ -123,7 +123,7 @@ export class StreamState {
     this.#left = { hadBegun: this.#hasBegun, deliveredBytes }
     const gone: Effects = [...this.#answer('waiting'), { do: 'break off' }]
     if (!this.#hasBegun) return [...gone, { do: 'linger', until: 'start' }]
-    // What follows behind a slow client is a backlog, and the end may be far away: the stream is stopped.
+    // After a slow client the rest of the answer is a backlog, and its end may be far away: the stream is stopped.
     return reason === 'leaver' ? [...gone, { do: 'linger', until: 'end' }] : [...gone, ...this.#decide(LEAVER, reason)]
   }
 

@@ -14,7 +14,7 @@ export type Candidate = Readonly<{
   inFlight: number
   /** The recent time to the first event; 0 where it is unknown. */
   firstEventMs: number
-  /** Its answers begin later than its norm. */
+  /** Whether the upstream's answers begin later than its norm. */
   isSlow: boolean
 }>
 

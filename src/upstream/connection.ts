@@ -26,7 +26,7 @@ export interface ConnectionUser {
   closed(how: 'ended' | 'reset'): void
 }
 
-/** Bytes written in one turn. The kernel would take megabytes at once, and the loop stands still while it copies, or TLS encrypts, them. */
+/** The most bytes that are written in one turn. The kernel would take megabytes at once, and the loop would stand still while the kernel copies them, or TLS encrypts them. */
 const WRITE_BYTES_MAX = 512 * 1024
 
 /** How often the kernel probes a silent connection: it finds a peer that is gone, and routers do not forget a connection whose model thinks for minutes. */
@@ -43,7 +43,7 @@ export class Connection {
   /** Pending until the connection is open or has failed. */
   #settle: Opening['settle'] | undefined
   #socket: Socket<Connection> | undefined
-  /** What the kernel has not taken yet of what was written; not copied. */
+  /** Written bytes that the kernel has not taken yet; they are not copied. */
   #unsent: readonly Uint8Array[] = []
   #isPaused = false
   #isClosed = false

@@ -40,7 +40,7 @@ const ERROR_TEXT_MS = 250
 /** The upstream that answers. */
 export type Answerer = Readonly<{ name: string; dialect: Dialect; door: Door; hidesErrorText?: boolean }>
 
-/** Resolves at once, except for an error, whose text it reads first. */
+/** Returns at once, except for an error, whose text it reads first. */
 export function replyOf(answerer: Answerer, asked: NativeCall, answer: NativeAnswer): Reply | Fault | Promise<Fault> {
   const { name: upstream, dialect, door, hidesErrorText = false } = answerer
   const { status, body } = answer

@@ -46,7 +46,7 @@ export type FailedCall = BegunCall &
     /** The usage that the upstream told; absent where it told none. */
     usage?: Usage
     durationMs: number
-    /** Something of the request had left; what was refused before cost nothing. */
+    /** Whether any part of the request was sent; a call that was refused before that cost nothing. */
     wasSent: boolean
   }>
 

@@ -22,7 +22,7 @@ export type CallEvents = Readonly<{
   onOver?: () => void
   /** Called where the door counted an answer otherwise than the answer's own usage does. */
   onCountDiffers?: (difference: CountDifference) => void
-  /** Called where a 400 speaks of betas: with those that it names, or all that were sent. */
+  /** Called where a 400 speaks of betas: with the betas that it names, or with all that were sent. */
   onBetasRefused?: (betas: readonly string[]) => void
 }>
 

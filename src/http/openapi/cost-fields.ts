@@ -1,4 +1,4 @@
-/** What the usage of an answer says beside its tokens where the request asked for it. Rules: requests.md "Cost of an answer". */
+/** The fields for the cost that an answer's usage has beside its tokens, where the request asked for them. Rules: requests.md "Cost of an answer". */
 
 import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'

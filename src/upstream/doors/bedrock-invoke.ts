@@ -14,7 +14,7 @@ import { tokenCount } from './token-count.ts'
 
 type Settings = Readonly<{ proof: AwsProof; apiVersion: string | undefined }>
 
-/** What the door calls the format's first version. */
+/** The door's name for the format's first version. */
 const FIRST_VERSION = 'bedrock-2023-05-31'
 const COUNT_PATH = '/v1/messages/count_tokens'
 

@@ -13,7 +13,7 @@ import { googleProof } from './tokens/google.ts'
 
 type Settings = Readonly<{ project: string; location: string; proof: GoogleProof; apiVersion: string | undefined }>
 
-/** What the door calls the format's first version. */
+/** The door's name for the format's first version. */
 const FIRST_VERSION = 'vertex-2023-10-16'
 const COUNT_PATH = '/v1/messages/count_tokens'
 

@@ -1,4 +1,7 @@
-/** What the doors of AWS share: the signature of a call and the names of errors. The signature is made with the keys that the configuration names or AWS's own chain finds. Rules: doors.md "Signatures". */
+/**
+ * The parts that the doors of AWS share: the signature of a call and the names of errors. The signature is made with the keys that the configuration names or AWS's own
+ * chain finds. Rules: doors.md "Signatures".
+ */
 
 import type { AwsKeys, AwsProof } from '../../../core/door.ts'
 import type { Door, Proof, ProvenCall } from '../door.ts'
