@@ -4,7 +4,7 @@ import type { Config, UpstreamConfig } from './config/config.ts'
 import { NATIVE_VERSION } from './core/native/versions.ts'
 import { makeSimulator } from './simulator/simulator.ts'
 import type { Door } from './upstream/doors/door.ts'
-import { doorOf } from './upstream/doors/doors.ts'
+import { doorOf, isEdited } from './upstream/doors/doors.ts'
 import { nativeDoor } from './upstream/doors/native.ts'
 import { fetchUpstream } from './upstream/fetch-upstream.ts'
 import type { MemberConfig } from './upstream/member.ts'
@@ -24,7 +24,16 @@ export function membersOf(config: Config, running?: Running): readonly MemberCon
     const old = running?.config.upstreams.find((one) => one.name === name)
     const kept =
       old !== undefined && isSameSite(old, upstream) ? running?.members.find((member) => member.name === name)?.upstream : undefined
-    return { name, priority, weight, maxConcurrent, countTokens, echo, upstream: kept ?? upstreamOf(upstream) }
+    return {
+      name,
+      priority,
+      weight,
+      maxConcurrent,
+      countTokens,
+      echo,
+      isEdited: isEdited(upstream),
+      upstream: kept ?? upstreamOf(upstream),
+    }
   })
 }
 

@@ -17,6 +17,8 @@ export type MemberConfig = Readonly<{
   countTokens?: 'yes' | 'no' | 'estimate'
   /** What follows where the upstream's answers name another model; default 'any': nothing. */
   echo?: Echo
+  /** It gets requests otherwise than the client wrote them; default false. */
+  isEdited?: boolean
   upstream: Upstream
 }>
 
@@ -167,6 +169,11 @@ export class Endpoint implements Candidate {
 
   get firstEventMs(): number {
     return this.model.pace.firstEventMs
+  }
+
+  /** In chat nothing is as it was. */
+  get isEdited(): boolean {
+    return this.dialect !== undefined || this.member.config.isEdited === true
   }
 
   get isSlow(): boolean {

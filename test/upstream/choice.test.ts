@@ -12,6 +12,7 @@ const candidate = (name: string, more: Partial<Candidate> = {}): Candidate => ({
   inFlight: 0,
   firstEventMs: 0,
   isSlow: false,
+  isEdited: false,
   ...more,
 })
 /** `warm`: the upstream that has it in its cache. */
@@ -111,4 +112,36 @@ test('whoever has a conversation in its cache goes on with it, unless it has bec
   expect(orderOf({ isSlow: true })[0]).toBe(own)
   expect(orderOf({ priority: 1 })[0]).toBe(own)
   expect(orderOf({ priority: 1 })[2]).toBe(other)
+})
+
+test('a request with thinking goes to an upstream that gets it as it is, however the lots fall, but stays where it is warm', () => {
+  const pool = [
+    candidate('edited', { isEdited: true, weight: 99 }),
+    candidate('plain', { inFlight: 50 }),
+    candidate('last', { priority: 1 }),
+  ]
+  const thinks = (): boolean => true
+  for (let id = 0; id < 50; id++) {
+    const order = (cached: Cached | undefined) => inOrder(pool, cached, () => 0.5, thinks).map(({ name }) => name)
+    expect(order(conversation(id))).toEqual(['plain', 'edited', 'last'])
+    expect(order(undefined)).toEqual(['plain', 'edited', 'last'])
+    expect(order(conversation(id, 'edited'))).toEqual(['edited', 'plain', 'last'])
+  }
+  expect(
+    inOrder(
+      pool,
+      undefined,
+      () => 0.5,
+      () => false,
+    )[0]?.name,
+  ).toBe('edited')
+  const better = [candidate('edited', { isEdited: true }), candidate('plain', { priority: 1 })]
+  expect(inOrder(better, conversation(1), never, thinks)[0]?.name).toBe('edited')
+})
+
+test('whether a request has thinking is not looked for where all upstreams are alike', () => {
+  for (const isEdited of [true, false])
+    expect(inOrder([candidate('a', { isEdited }), candidate('b', { isEdited })], undefined, () => 0.5, never as () => never)).toHaveLength(
+      2,
+    )
 })

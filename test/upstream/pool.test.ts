@@ -482,3 +482,25 @@ describe('a conversation whose signed thinking another upstream refuses', () => 
     expect(scripts['b']?.asked).toEqual([])
   })
 })
+
+test.each([
+  ['asks for thinking', '"thinking":{"type":"adaptive"}', true],
+  [
+    'holds thinking',
+    '"thinking": {"type": "disabled"},"messages":[{"role":"assistant","content":[{"type":"thinking","signature":"x"}]}]',
+    true,
+  ],
+  ['holds thinking that may not be read', '"messages":[{"role":"assistant","content":[{"type":"redacted_thinking","data":"x"}]}]', true],
+  ['turns thinking off', '"thinking" : {"type" : "disabled"}', false],
+  ['speaks of thinking', String.raw`"system":"say \"thinking\""`, false],
+])('among upstreams of one priority a request that %s finds its own', async (_, members, isFirst) => {
+  stage.members({ edited: answer, plain: answer }, { edited: { isEdited: true, weight: 1_000 }, plain: { weight: 0.001 } })
+  const body = Buffer.from(`{"model":"vendor-sonnet-1",${members}}`)
+  const from = isFirst ? 'plain' : 'edited'
+  for (let turn = 0; turn < 2; turn++)
+    expect(await stage.call(['edited', 'plain'], { body, conversation: new Uint8Array(32).fill(3) })).toMatchObject({ from })
+  stage = new PoolStage()
+  // A slot that is taken is no reason to wait.
+  stage.members({ edited: answer, plain: answer }, { edited: { isEdited: true }, plain: { maxConcurrent: 0 } })
+  expect(await stage.call(['edited', 'plain'], { body })).toMatchObject({ from: 'edited' })
+})

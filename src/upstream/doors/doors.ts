@@ -13,6 +13,13 @@ import { entraProof } from './tokens/entra.ts'
 import { googleProof } from './tokens/google.ts'
 import { vertexDoor } from './vertex.ts'
 
+/** Whether a door gets requests otherwise than the client wrote them. */
+export const isEdited = ({ door: { kind }, edits }: Readonly<{ door: Pick<DoorSettings, 'kind'>; edits: RequestEdits }>): boolean =>
+  REWRITING.has(kind) || requestEdit(allEdits(kind, edits)) !== undefined
+
+/** Whatever their settings say. */
+const REWRITING: ReadonlySet<string> = new Set(['bedrock-invoke', 'vertex', 'openai'])
+
 /** `own`: the edits of requests that the operator has set, beside what the kind demands. */
 export function doorOf(settings: DoorSettings, own: RequestEdits, access: Access): Door {
   const edits = allEdits(settings.kind, own)

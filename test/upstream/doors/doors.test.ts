@@ -4,9 +4,10 @@
  */
 
 import { describe, expect, test } from 'bun:test'
+import type { DoorSettings, RequestEdits } from '../../../src/core/door.ts'
 import { CallStop } from '../../../src/relay/deadline.ts'
 import type { BodyDecoder, Door } from '../../../src/upstream/doors/door.ts'
-import { doorOf } from '../../../src/upstream/doors/doors.ts'
+import { doorOf, isEdited } from '../../../src/upstream/doors/doors.ts'
 import { nativeDoor } from '../../../src/upstream/doors/native.ts'
 import { fetchUpstream } from '../../../src/upstream/fetch-upstream.ts'
 import { socketUpstream } from '../../../src/upstream/socket-upstream.ts'
@@ -46,6 +47,27 @@ class Doubling implements BodyDecoder {
     return new TextEncoder().encode('.')
   }
 }
+
+test('a door that edits requests says so, and no other', () => {
+  const byKey = { proof: { by: 'key' } } as const
+  const google = { proof: { by: 'metadata', tokenUrl: undefined }, project: 'p', location: 'eu', apiVersion: undefined } as const
+  const doors: readonly DoorSettings[] = [
+    { kind: 'native' },
+    { kind: 'claude-aws', workspace: 'w', ...byKey },
+    { kind: 'bedrock', ...byKey },
+    { kind: 'bedrock-invoke', apiVersion: undefined, ...byKey },
+    { kind: 'vertex', ...google },
+    { kind: 'claude-google', ...google },
+    { kind: 'foundry', ...byKey },
+  ]
+  const edited = (edits: RequestEdits): readonly string[] => {
+    const named = doors.filter((door) => isEdited({ door, edits })).map(({ kind }) => kind)
+    expect(named).toEqual(doors.filter((door) => doorOf(door, edits, { apiKey: undefined }).edit !== undefined).map(({ kind }) => kind))
+    return named
+  }
+  expect(edited(NO_EDITS)).toEqual(['bedrock-invoke', 'vertex'])
+  expect(edited({ ...NO_EDITS, dropFields: ['output_format'] })).toEqual(doors.map(({ kind }) => kind))
+})
 
 describe.each(Object.keys(TRANSPORTS))('over %s', (transport) => {
   const upstreamAt = TRANSPORTS[transport] ?? expect.unreachable()
