@@ -100,6 +100,7 @@ const fieldsOf = (line: RequestLine): Record<string, unknown> => ({
   bytes_per_token: line.bytesPerToken,
   cost_over_hold_usd: usdText(line.costOverHoldPicos),
   cache_lost_usd: usdText(line.cacheLostPicos),
+  thinking_lost: line.hasLostThinking,
   upstream: line.upstream,
   attempts: line.attempts,
   replay_of: line.replayOf,

@@ -24,7 +24,14 @@ export type PulseReading = Readonly<{
   calls: Readonly<{ answered: number; failed: number; retried: number }>
   /** The amount of this UTC day, as far as this process has run on it. */
   cacheLostPicos: Picos
+  /** Requests of the same day whose conversations left the account that their thinking may be bound to. */
+  thinkingLost: number
 }>
+
+/** To moves of conversations. `day`: of UTC. `thinking`: how many requests. */
+type Lost = Readonly<{ day: number; cachePicos: Picos; thinking: number }>
+
+const NOTHING_LOST = { cachePicos: ZERO, thinking: 0 }
 
 type Times = ReturnType<RecentTimes['read']>
 
@@ -45,7 +52,7 @@ export class Pulse {
   readonly #commits = new RecentTimes()
   readonly #monotonicMs: () => number
   readonly #now: () => number
-  #lost = { day: 0, picos: ZERO }
+  #lost: Lost = { ...NOTHING_LOST, day: 0 }
 
   /** `now`: Unix milliseconds. */
   constructor({ monotonicMs, now }: Readonly<{ monotonicMs: () => number; now: () => number }>) {
@@ -53,13 +60,19 @@ export class Pulse {
     this.#now = now
   }
 
-  ended({ refusal, firstByteMs, cacheLostPicos }: RequestLine): void {
+  ended({ refusal, firstByteMs, cacheLostPicos = ZERO, hasLostThinking = false }: RequestLine): void {
     const nowMs = this.#monotonicMs()
     this.#counts.add(REQUESTS, nowMs)
     const column = refusal === undefined ? undefined : COLUMN_OF.get(refusal)
     if (column !== undefined) this.#counts.add(column, nowMs)
     if (firstByteMs !== undefined) this.#firstBytes.add(firstByteMs, nowMs)
-    if (cacheLostPicos !== undefined) this.#lost = { day: this.#day(), picos: picos(this.#lostToday() + cacheLostPicos) }
+    if (cacheLostPicos === ZERO && !hasLostThinking) return
+    const lost = this.#lostToday()
+    this.#lost = {
+      day: this.#day(),
+      cachePicos: picos(lost.cachePicos + cacheLostPicos),
+      thinking: lost.thinking + (hasLostThinking ? 1 : 0),
+    }
   }
 
   committed(commitMs: number, size: number): void {
@@ -80,6 +93,7 @@ export class Pulse {
   read(): PulseReading {
     const nowMs = this.#monotonicMs()
     const counts = this.#counts.sums(nowMs)
+    const lost = this.#lostToday()
     const of = (column: number): number => counts[column] ?? 0
     return {
       requests: of(REQUESTS),
@@ -89,12 +103,14 @@ export class Pulse {
       commits: this.#commits.read(nowMs),
       groupSize: of(GROUPS) === 0 ? 0 : of(GROUPED) / of(GROUPS),
       calls: { answered: of(ANSWERED), failed: of(FAILED), retried: of(RETRIED) },
-      cacheLostPicos: this.#lostToday(),
+      cacheLostPicos: lost.cachePicos,
+      thinkingLost: lost.thinking,
     }
   }
 
-  #lostToday(): Picos {
-    return this.#lost.day === this.#day() ? this.#lost.picos : ZERO
+  #lostToday(): Lost {
+    const day = this.#day()
+    return this.#lost.day === day ? this.#lost : { ...NOTHING_LOST, day }
   }
 
   #day(): number {

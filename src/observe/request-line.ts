@@ -35,6 +35,8 @@ export type RequestLine = Readonly<{
   costOverHoldPicos?: Picos | undefined
   /** The cost of writing a prompt into a cache although another upstream has it in its own; absent where there was none. */
   cacheLostPicos?: Picos | undefined
+  /** The conversation has thinking that may be bound to the account of the upstream that answered it before. */
+  hasLostThinking?: boolean | undefined
   upstream?: string | undefined
   /** The upstream whose usage cannot be true, so that an estimate took its place; absent where the usage was believed. */
   disbelieved?: string | undefined

@@ -9,6 +9,7 @@ export class Calls implements CallLog {
   #failed: readonly (FailedCall & Numbered)[] = NONE
   #count = 0
   #hasMoved = false
+  #hasLostThinking = false
   #running: BegunCall | undefined
   /** The status and the id of the running call's answer. */
   #status: 200 | null = null
@@ -31,6 +32,11 @@ export class Calls implements CallLog {
     return this.#hasMoved
   }
 
+  /** Another upstream answered the conversation before, to whose account its thinking may be bound. */
+  get hasLostThinking(): boolean {
+    return this.#hasLostThinking
+  }
+
   began(call: BegunCall): void {
     this.#count++
     this.#running = call
@@ -43,8 +49,9 @@ export class Calls implements CallLog {
     this.#failed = [...this.#failed, { ...call, number: this.#count }]
   }
 
-  moved(): void {
+  moved({ thinking }: Readonly<{ thinking: boolean }>): void {
     this.#hasMoved = true
+    this.#hasLostThinking = thinking
   }
 
   replied(requestId: string | undefined): void {

@@ -64,6 +64,7 @@ export async function settle(world: World, exchange: Exchange, held: Held, ended
   if (answer === 'already') world.log.alarm('a request was settled twice', { request_id: exchange.requestId })
   exchange.end({
     ...lineOf(held, charge, ended, answer !== 'unavailable', calls.hasMoved ? cacheLost(held, charge) : undefined),
+    hasLostThinking: calls.hasLostThinking || undefined,
     disbelieved: charge !== 'void' && isImplausible(ended.observation) ? (calls.upstream?.name ?? 'unknown') : undefined,
   })
   return answer === 'unavailable' ? 'unavailable' : { costPicos: charge === 'void' ? ZERO : charge.costPicos }

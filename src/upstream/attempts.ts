@@ -56,8 +56,9 @@ export class Attempts {
     if (model.trial?.by === stop) model.trial = undefined
     if (!isFault(taken)) {
       if (this.#place(request, member) === 'moved') {
-        log.moved()
-        if (hasThinking(request)) events.thinkingLost()
+        const thinking = hasThinking(request)
+        log.moved({ thinking })
+        if (thinking) events.thinkingLost()
       }
       if (isCount(request)) model.breaker.abandoned()
       else {

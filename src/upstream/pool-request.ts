@@ -23,8 +23,8 @@ export interface CallLog {
   failed(call: FailedCall): void
   /** The call that began last is answered with a 200, and may cost money from here on. `requestId`: the upstream's own. */
   replied(requestId: string | undefined): void
-  /** Another upstream has the conversation's prompt in its cache. Called before the answer is taken. */
-  moved(): void
+  /** Another upstream has the conversation's prompt in its cache, and its thinking may be bound to that one's account. Called before the answer is taken. */
+  moved(lost: Readonly<{ thinking: boolean }>): void
   /** The answer of the call that began last is taken. `broke` is to be called if that answer breaks off or falls silent. */
   answered(broke: () => void): void
 }

@@ -27,15 +27,15 @@ test('kinds without end take no memory without end', () => {
   expect(alarms.list()[0]?.what).toBe('kind 999')
 })
 
-test('what was lost to cache misses is of the UTC day', () => {
+test('what was lost of caches and of thinking is of the UTC day', () => {
   let now = 86_400_000 - 1
   const pulse = new Pulse({ monotonicMs: () => 0, now: () => now })
-  const line = { requestId: 'req_1', route: '/v1/messages', status: 200, durationMs: 1, cacheLostPicos: picos(5n) }
+  const line = { requestId: 'req_1', route: '/v1/messages', status: 200, durationMs: 1, cacheLostPicos: picos(5n), hasLostThinking: true }
   pulse.ended(line)
   pulse.ended(line)
-  expect(pulse.read().cacheLostPicos).toBe(picos(10n))
+  expect(pulse.read()).toMatchObject({ cacheLostPicos: picos(10n), thinkingLost: 2 })
   now += 1
-  expect(pulse.read().cacheLostPicos).toBe(picos(0n))
+  expect(pulse.read()).toMatchObject({ cacheLostPicos: picos(0n), thinkingLost: 0 })
   pulse.ended(line)
-  expect(pulse.read().cacheLostPicos).toBe(picos(5n))
+  expect(pulse.read()).toMatchObject({ cacheLostPicos: picos(5n), thinkingLost: 1 })
 })

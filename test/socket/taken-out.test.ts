@@ -28,7 +28,8 @@ const order = async (isOut: boolean) => {
 }
 const metric = async (name: string): Promise<number> =>
   Number((await gateway.world.metrics.render()).split(`\n${name} `)[1]?.split('\n')[0])
-const CACHED = { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello', cache_control: { type: 'ephemeral' } }] }] }
+const ASKED = { role: 'user', content: [{ type: 'text', text: 'Hello', cache_control: { type: 'ephemeral' } }] }
+const CACHED = { messages: [ASKED] }
 
 test('a stream that runs there ends whole, nothing begins there, and back in it is asked again', async () => {
   const goOn = Promise.withResolvers<void>()
@@ -77,4 +78,31 @@ test('a conversation that has to move is logged with what its cache costs again,
   expect(await metric('tollgate_affinity_total{how="moved"}')).toBe(2)
   expect(await metric('tollgate_affinity_total{how="kept"}')).toBe(2)
   expect(await metric('tollgate_affinity_total{how="new"}')).toBe(1)
+})
+
+test('a conversation with thinking that has to move is logged, counted and shown as one that may have lost it', async () => {
+  play(message)
+  const thought = {
+    role: 'assistant',
+    content: [
+      { type: 'thinking', thinking: 'Hm.', signature: 'c2lnbmVk' },
+      { type: 'text', text: 'Hello' },
+    ],
+  }
+  const more = { metadata: { user_id: 'user_1_session_1' }, messages: [ASKED, thought, ASKED] }
+  const lostOf = async (): Promise<unknown> => {
+    const answer = await stage.ask({ more })
+    const id = answer.headers.get('x-request-id')
+    const lineOf = () => gateway.logLines().find((line) => line['request_id'] === id)
+    await until(() => lineOf() !== undefined, 'the log line')
+    return lineOf()?.['thinking_lost']
+  }
+  expect([await lostOf(), await lostOf()]).toEqual([undefined, undefined])
+  expect(gateway.world.metrics.minute().thinkingLost).toBe(0)
+  await order(true)
+  expect(await lostOf()).toBe(true)
+  expect(await lostOf()).toBeUndefined()
+  expect(await metric('tollgate_thinking_lost_total')).toBe(1)
+  expect(gateway.world.metrics.minute().thinkingLost).toBe(1)
+  await order(false)
 })

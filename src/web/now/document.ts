@@ -33,13 +33,14 @@ export type NowDocument = Readonly<{
     /** The settings in which the nodes that share the ledger differ, each with the nodes of each value. */
     differences: readonly string[]
   }>
-  /** Figures of the UTC day. `cache_lost_usd`: since the start of this process. */
+  /** Figures of the UTC day. `cache_lost_usd`, and `thinking_lost` in requests: since the start of this process. */
   today: Readonly<{
     requests: number | null
     charged_usd: string | null
     waived_usd: string | null
     estimated_usd: string | null
     cache_lost_usd: string
+    thinking_lost: number
   }>
   process: Readonly<{
     memory_bytes: number

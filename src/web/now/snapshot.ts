@@ -45,7 +45,7 @@ export function snapshotOf(site: Site, measures: Measures): NowDocument {
       differences: world.nodeDifferences().map(differenceText),
       held_usd: toExactUsdText(sumPicos(...holds.map(({ amountPicos }) => amountPicos))),
     },
-    today: { ...todayOf(measures), cache_lost_usd: toExactUsdText(minute.cacheLostPicos) },
+    today: { ...todayOf(measures), cache_lost_usd: toExactUsdText(minute.cacheLostPicos), thinking_lost: minute.thinkingLost },
     process: {
       memory_bytes: process.memoryUsage.rss(),
       descriptors: openDescriptors() ?? null,

@@ -79,7 +79,7 @@ test('the first event comes at once and the others each second, whole documents 
   })
   expect(await when(next, ({ today }) => today.requests !== null)).toMatchObject({
     ledger: { wal_bytes: expect.any(Number) },
-    today: { requests: 0, charged_usd: '0', waived_usd: '0', estimated_usd: '0', cache_lost_usd: '0' },
+    today: { requests: 0, charged_usd: '0', waived_usd: '0', estimated_usd: '0', cache_lost_usd: '0', thinking_lost: 0 },
     process: { disk_free_bytes: expect.any(Number), disk_bytes: expect.any(Number) },
   })
 })

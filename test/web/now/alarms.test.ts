@@ -30,7 +30,7 @@ const WELL: Omit<NowDocument, 'alarms'> = {
     differences: [],
     promise: '',
   },
-  today: { requests: 0, charged_usd: '0', waived_usd: '0', estimated_usd: '0', cache_lost_usd: '0' },
+  today: { requests: 0, charged_usd: '0', waived_usd: '0', estimated_usd: '0', cache_lost_usd: '0', thinking_lost: 0 },
   process: { memory_bytes: 1, descriptors: 10, descriptors_max: 1_000, disk_free_bytes: 5e9, disk_bytes: 1e10 },
 }
 const [NORTH, SOUTH] = WELL.upstreams

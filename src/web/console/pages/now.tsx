@@ -8,7 +8,7 @@ import { PageHead } from '../../parts/shell.tsx'
 import { showCount, showMoment } from '../../parts/show-time.ts'
 import { Table } from '../../parts/table.tsx'
 import { type Live, useNow } from '../live.ts'
-import { counted, inWords, refusalsText, STATE_TEXTS, showBytes, showMoney, showMs, showUptime, UNKNOWN } from './now.words.ts'
+import { counted, inWords, lostText, refusalsText, STATE_TEXTS, showBytes, showMoney, showMs, showUptime, UNKNOWN } from './now.words.ts'
 import { Fact, Figure } from './now-figures.tsx'
 
 export const NowPage = () => {
@@ -118,7 +118,7 @@ const Money = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
         />
         <Figure name="Waived" value={showMoney(today?.waived_usd)} note="used, not charged" />
         <Figure name="Estimated" value={showMoney(today?.estimated_usd)} note="of what was charged" />
-        <Figure name="Lost to cache misses" value={showMoney(today?.cache_lost_usd)} note="since this start" />
+        <Figure name="Lost to cache misses" value={showMoney(today?.cache_lost_usd)} note={lostText(today?.thinking_lost)} />
         <Figure name="Held now" value={showMoney(ledger?.held_usd)} note={ledger === undefined ? '' : counted(ledger.holds, 'hold')} />
       </dl>
     </section>

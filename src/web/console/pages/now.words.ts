@@ -14,6 +14,10 @@ export const STATE_TEXTS: Readonly<Record<Live['state'], (retryS: number) => str
   paused: () => 'Paused',
 }
 
+/** Of what moved to another upstream. */
+export const lostText = (thinking = 0): string =>
+  thinking === 0 ? 'since this start' : `and the thinking of ${counted(thinking, 'request')}, since this start`
+
 /** 1 → "1 request", 2 → "2 requests". */
 export const counted = (count: number, name: string): string => `${showCount(count)} ${name}${count === 1 ? '' : 's'}`
 export const showMs = (ms: number | null | undefined): string => (ms === null || ms === undefined ? UNKNOWN : showDuration(ms))
