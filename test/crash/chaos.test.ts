@@ -13,7 +13,7 @@ import { type ReceiptRow, receiptsIn } from '../support/gateway.ts'
 import { type Random, seeded } from '../support/seed.ts'
 import { askAndJudge, formatAt, type Judged } from './judged-answer.ts'
 import { type GatewayProcess, Place, PROCESS_TIMEOUT_MS } from './process.ts'
-import { callsInMetrics, configurationBefore, NAMES, SimulatorProcess } from './simulators.ts'
+import { callsInMetrics, configurationBefore, DOOR_ENV, DOORS, NAMES, type SimulatedDoor, SimulatorProcess } from './simulators.ts'
 
 const ROUNDS = Number(process.env['CHAOS_ROUNDS'] ?? 1)
 const WIDTH = 100
@@ -35,27 +35,36 @@ const TROUBLES = [
   '[sim reset after=1]',
 ]
 
-test(
-  'whatever becomes of three upstreams: a stream that began fails as one error, all else is answered or told to come back, and every call is on record',
-  seeded(async (random) => {
-    for (let round = 0; round < ROUNDS; round++) {
-      const place = new Place()
-      const simulators = NAMES.map((name) => new SimulatorProcess(name, place.folder))
-      try {
-        await live(place, simulators, random)
-      } finally {
-        await Promise.all(simulators.map((simulator) => simulator.kill()))
-        await place.remove()
+/** The doors of the three, in the order of their names. */
+const POOLS: Readonly<Record<string, (random: Random) => readonly SimulatedDoor[]>> = {
+  'three upstreams': () => [DOORS.native, DOORS.native, DOORS.native],
+  'upstreams behind three doors': (random) => [DOORS.native, DOORS['bedrock-invoke'], random() < 0.5 ? DOORS.vertex : DOORS.foundry],
+}
+
+for (const [what, doorsOf] of Object.entries(POOLS)) {
+  test(
+    `whatever becomes of ${what}: a stream that began fails as one error, all else is answered or told to come back, and every call is on record`,
+    seeded(async (random) => {
+      for (let round = 0; round < ROUNDS; round++) {
+        const place = new Place()
+        const doors = doorsOf(random)
+        const simulators = NAMES.map((name, index) => new SimulatorProcess(name, place.folder, doors[index]))
+        try {
+          await live(place, simulators, random)
+        } finally {
+          await Promise.all(simulators.map((simulator) => simulator.kill()))
+          await place.remove()
+        }
       }
-    }
-  }),
-  ROUNDS * 3 * PROCESS_TIMEOUT_MS,
-)
+    }),
+    ROUNDS * 3 * PROCESS_TIMEOUT_MS,
+  )
+}
 
 async function live(place: Place, simulators: readonly SimulatorProcess[], random: Random): Promise<void> {
   await Promise.all(simulators.map((simulator) => simulator.start()))
   place.write('tollgate.toml', configurationBefore(simulators, LIMITS, UPSTREAM_LINES))
-  const gateway = await place.serve()
+  const gateway = await place.serve({ env: DOOR_ENV })
   const { id, key } = await place.createKey()
   let isOver = false
   const clients = Array.from({ length: WIDTH }, (_, client) => askUntil(gateway.url, key, client, random, () => isOver))
@@ -157,7 +166,7 @@ async function agree(
 
 /** Without a status nobody knows whether it arrived. */
 const MAYBE_HEARD = new Set(['reset', 'stale'])
-const UNSENT = new Set(['refused', 'connect', 'connect timeout', 'dns', 'tls'])
+const UNSENT = new Set(['refused', 'connect', 'connect timeout', 'dns', 'tls', 'token unreachable'])
 
 /** A client, the log and the ledger say the same of a request. */
 function expectOneStory({ requestId, status, end, retryAfter }: Judged, line: Line | undefined, receipt: ReceiptRow | undefined): void {

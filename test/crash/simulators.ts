@@ -1,25 +1,71 @@
 /** Simulators as processes of their own, which a test kills, brings into trouble and brings back; how many calls arrived at each is known all the same. */
 
+import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { SimulatedKind } from '../../src/simulator/doors/kinds.ts'
 import { ROOT } from '../support/made-once.ts'
 
 export const NAMES = ['north', 'south', 'west'] as const
 export type Name = (typeof NAMES)[number]
 
+/** Behind which door a simulator stands, what it is started with for that, and the lines by which a gateway finds it there. */
+export type SimulatedDoor = Readonly<{ kind: SimulatedKind; options?: readonly string[]; lines: (url: string) => string }>
+
+const NATIVE: SimulatedDoor = { kind: 'native', lines: (url) => `base_url = "${url}"` }
+
+const AWS_KEY = { id: 'AKIDSIMULATED', secret: 'simulated-secret' } as const
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+
+/** What the doors below are proven with. */
+export const DOOR_ENV = {
+  SIM_AWS_ID: AWS_KEY.id,
+  SIM_AWS_SECRET: AWS_KEY.secret,
+  SIM_FOUNDRY_KEY: 'simulated-key',
+  SIM_GOOGLE_KEY: JSON.stringify({ client_email: 'a@b', private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }) }),
+} as const
+
+/** By signatures in binary frames, by tokens of a service account, by a key: each is checked. */
+export const DOORS = {
+  native: NATIVE,
+  'bedrock-invoke': {
+    kind: 'bedrock-invoke',
+    options: ['--aws-key', `${AWS_KEY.id}:${AWS_KEY.secret}`],
+    lines: (url) =>
+      `kind = "bedrock-invoke"\nregion = "us-east-1"\nbase_url = "${url}"\naws_access_key_id_env = "SIM_AWS_ID"\naws_secret_access_key_env = "SIM_AWS_SECRET"`,
+  },
+  vertex: {
+    kind: 'vertex',
+    lines: (url) =>
+      `kind = "vertex"\nproject = "p"\nlocation = "global"\nbase_url = "${url}"\nservice_account_env = "SIM_GOOGLE_KEY"\ntoken_url = "${url}/token"`,
+  },
+  foundry: {
+    kind: 'foundry',
+    options: ['--key', DOOR_ENV.SIM_FOUNDRY_KEY],
+    lines: (url) => `kind = "foundry"\nbase_url = "${url}/anthropic"\napi_key_env = "SIM_FOUNDRY_KEY"`,
+  },
+} as const satisfies Readonly<Record<string, SimulatedDoor>>
+
 export class SimulatorProcess {
   readonly name: Name
+  readonly #door: SimulatedDoor
   readonly #callsFile: string
   #port = 0
   #child: Bun.Subprocess<'ignore', 'pipe', 'ignore'> | undefined
 
-  constructor(name: Name, folder: string) {
+  constructor(name: Name, folder: string, door: SimulatedDoor = NATIVE) {
     this.name = name
+    this.#door = door
     this.#callsFile = join(folder, `calls-of-${name}`)
   }
 
   get url(): string {
     return `http://127.0.0.1:${this.#port}`
+  }
+
+  /** By which a gateway finds it. */
+  get lines(): string {
+    return this.#door.lines(this.url)
   }
 
   /** Calls that arrived, over all its lives. */
@@ -31,6 +77,7 @@ export class SimulatorProcess {
   async start(): Promise<void> {
     const preload = join(import.meta.dir, 'count-calls.ts')
     const command = ['--preload', preload, join(ROOT, 'src/main.ts'), 'simulate', '--name', this.name, '--port', String(this.#port)]
+    command.push('--kind', this.#door.kind, ...(this.#door.options ?? []))
     const child = Bun.spawn([process.execPath, ...command], {
       env: { PATH: process.env['PATH'] ?? '', CALLS_FILE: this.#callsFile },
       stdin: 'ignore',
@@ -68,7 +115,7 @@ requests_per_minute = 1000000
 concurrent_requests = 5000
 ${limits}
 
-${simulators.map(({ name, url }) => `[[upstreams]]\nname = "${name}"\nbase_url = "${url}"\n${lines}\n`).join('\n')}
+${simulators.map((simulator) => `[[upstreams]]\nname = "${simulator.name}"\n${simulator.lines}\n${lines}\n`).join('\n')}
 [[models]]
 id = "sonnet"
 upstreams = [${simulators.map(({ name }) => `"${name}"`).join(', ')}]
