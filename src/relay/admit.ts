@@ -106,7 +106,7 @@ async function claim<Echo>(keyed: Keyed<Echo>, taken: Taken, body: Hashed): Prom
   if (claimed === undefined || claimed instanceof Refusal) return claimed
   if (!('kind' in claimed)) {
     taken.claim = claimed
-    // A request that had joined a running answer has no slot: that answer has ended without being kept meanwhile.
+    // A request that had joined a running answer has no slot yet: that answer has ended meanwhile, and the header is free again.
     const slot = taken.slot ?? (await keyLimits.admit(key.id))
     if (slot instanceof Refusal) return slot
     taken.slot = slot

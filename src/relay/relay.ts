@@ -107,7 +107,7 @@ export class Relay {
   #stays({ response, whenEnded }: Readonly<{ response: Response; whenEnded?: Promise<void> }>): Response {
     if (whenEnded === undefined) return response
     this.#running++
-    // These are no closures of this function: such would hold the request, its body too, for as long as the stream runs.
+    // The listeners are not closures of this function, which would hold the request, its body too, for as long as the stream runs.
     whenEnded.then(this.#onEnd, this.#onEnd)
     return response
   }
