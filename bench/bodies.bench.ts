@@ -1,6 +1,6 @@
 /**
  * What the heaviest bodies cost the thread: the processor's time of this thread from the bytes to the call for the upstream, against `JSON.parse` of the same
- * body in the same run; what the heaviest that the loop reads itself cost; and what one delta of 8 MB adds to the memory. Run: `bun bench/bodies.bench.ts [rounds]`.
+ * body in the same run; what the heaviest bodies cost that the loop itself reads; and what one delta of 8 MB adds to the memory. Run: `bun bench/bodies.bench.ts [rounds]`.
  */
 
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
  * What one tenant does to another: the latency of a polite neighbour, who asks ten times a second, beside each of the loads of `neighbours/bodies.ts`, against the
- * same neighbour alone; and how much memory the gateway takes meanwhile. `--binary FILE`: a gateway that is already built. `--seconds N`: how long each load
+ * same neighbour alone; and how much memory the gateway takes during each load. `--binary FILE`: a gateway that is already built. `--seconds N`: how long each load
  * lasts (15). Names after the options: only these loads. Run: `bun run bench neighbours`.
  */
 

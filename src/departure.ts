@@ -22,7 +22,7 @@ type Listening = Readonly<{
 /** `closing`: parts that no request needs any more, in the order in which they close; the ledger closes after them. */
 type Parts = Readonly<{
   state: { isLeaving: boolean; isDraining: boolean }
-  /** For how long `/readyz` tells a balancer to look away before anything is refused. */
+  /** How long `/readyz` tells a balancer to send no more requests, before any request is refused. */
   delayMs: () => number
   world: World
   listeners: Listening
@@ -45,7 +45,7 @@ export function departure({ state, delayMs, world, listeners, relay, live, bodyR
   return {
     async drain() {
       state.isLeaving = true
-      // A successor answers at the same address, so a balancer need not look away.
+      // A successor answers at the same address, so a balancer may go on sending requests.
       const isAwaited = delayMs() > 0 && !(await listeners.hasSuccessor())
       if (isAwaited) await within(delayMs(), hurry.promise)
       const until = monotonicMs() + world.limits().drainMs

@@ -53,7 +53,7 @@ export type GatewayOptions = Readonly<{
   siblings?: number
   /** The version of this program, with its commit where it is known. */
   version?: string
-  /** Told of each step of the start. */
+  /** Called with each step of the start. */
   onStep?: (step: string) => void
   /** Takes whole log lines. */
   log: (line: string) => void

@@ -2,7 +2,7 @@
 
 import { TICK_MS, TimerWheel } from './core/timer-wheel.ts'
 
-/** The process's one timer for requests: it runs while any of them waits for a time. */
+/** The process's one timer for requests: it runs while any request waits for a time. */
 export function drivenTimerWheel(): TimerWheel {
   let timer: ReturnType<typeof setInterval> | undefined
   const turn = (): void => {

@@ -12,16 +12,16 @@ import type { Target } from './generator.ts'
 import { freePort, start, startServer, untilAnswers } from './processes.ts'
 
 export type Gateway = Readonly<{
-  /** Its letter or name in the table. */
+  /** The gateway's letter or name in the table. */
   name: string
   /** The gateway in words, with its version. */
   what: string
   target: Target
-  /** Its processes on this machine; none for a gateway that is only known by an address. */
+  /** The gateway's processes on this machine; none for a gateway that is only known by an address. */
   pids: () => readonly number[]
-  /** Whether its answers are chat's, or the upstream's own bytes. */
+  /** Whether the gateway answers in chat, or else with the upstream's own bytes. */
   translates: boolean
-  /** Gets fewer streams than the others, or none. */
+  /** Whether the gateway gets fewer streams than the others, or none. */
   isSlow: boolean
   /** Throws if the sums are wrong after `answers` more answers. */
   audit: (answers: number) => Promise<void>

@@ -144,7 +144,7 @@ export const LOADS: readonly Load[] = [
   },
 ]
 
-/** As many events as fill warming up, window and a little more. */
+/** The plan with as many events as fill the warming up, the window and a little more. */
 export function outlasting({ events, perWrite, everyMs }: Plan, ms: number): Plan {
   if (Number.isFinite(events)) return { events, perWrite, everyMs }
   return { events: Math.ceil(ms / everyMs) * perWrite, perWrite, everyMs }

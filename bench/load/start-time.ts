@@ -1,4 +1,4 @@
-/** From the start of the process to the first answer that a client has, with whatever ledger there is. */
+/** The time from the start of the process to the first answer that a client gets, with the ledger that the installation has. */
 
 import { join } from 'node:path'
 import { sleep } from '../clock.ts'
@@ -8,7 +8,7 @@ import { chatBody, IN_ONE_PIECE } from './wire.ts'
 
 const TIMEOUT_MS = 120_000
 
-/** Milliseconds. */
+/** The time in milliseconds. */
 export async function startToFirstAnswerMs({ binary, folder, port, key }: Installation): Promise<number> {
   const from = performance.now()
   const { stop } = start([binary, 'serve'], { cwd: folder, log: join(folder, 'start.out') })

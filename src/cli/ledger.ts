@@ -44,7 +44,7 @@ function urlOf({ to, toEnv }: Target, env: Environment): string | Stop {
   return wrongUse(`expected postgres://USER:PASSWORD@HOST:PORT/DATABASE ${where}`)
 }
 
-/** Without a file there are no people to copy; the first page makes the tables. */
+/** Copies the people to Postgres. Without a file there are none, and the first page makes the tables. */
 function copyPeople(path: string, to: Connection): readonly Difference[] {
   if (!existsSync(path)) return []
   const from = new Database(path, { readonly: true, safeIntegers: true, strict: true })

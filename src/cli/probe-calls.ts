@@ -30,7 +30,7 @@ export type Probed =
 /** The body of a request as it is sent; the hold is priced by its bytes. */
 export const bodyOf = ({ body }: ProbeCall, modelId: string): string => JSON.stringify({ model: modelId, ...body })
 
-/** Never rejects. */
+/** Makes one call of the probe; a failure is a result, so the promise never rejects. */
 export async function probe(upstream: Upstream, model: Model, modelId: string, call: ProbeCall): Promise<Probed> {
   const stop = new CallStop()
   const timer = setTimeout(() => stop.stop('deadline'), TIMEOUT_MS)

@@ -120,7 +120,7 @@ export type UpstreamConfig = Readonly<{
 type SignUp = (typeof SIGN_UPS)[number]
 export const SIGN_UPS = ['closed', 'open'] as const
 
-/** Whose words customers get about a mistake that an upstream finds in a request. */
+/** In whose words customers get a mistake that an upstream finds in a request: the upstream's, or our own. */
 export const ERROR_TEXTS = ['upstream', 'own'] as const
 
 /** Whether an upstream counts the tokens of a request, or we estimate them in its stead. */

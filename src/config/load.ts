@@ -1,5 +1,5 @@
 /**
- * From `tollgate.toml` and the environment to a configuration, or to every mistake in it. No file at all: the simulator and the sample catalogue.
+ * Makes a configuration of `tollgate.toml` and the environment, or finds every mistake in them. Without a file it has the simulator and the sample catalogue.
  * Rules: operator.md "Configuration".
  */
 

@@ -1,4 +1,4 @@
-/** What any visitor may know of this gateway: where clients reach it, and its models with their prices, for lines to paste and costs to explain. */
+/** The facts that any visitor may know of this gateway: its address for clients, and its models with their prices, for lines to paste and costs to explain. */
 
 import { Elysia } from 'elysia'
 import { clientLinesOf } from '../../docs/client-lines.ts'

@@ -1,4 +1,4 @@
-/** What the requests of the last 30 days would have cost under the file that a reload would read: bounded work, and said where it ended. Rules: money.md "What if"; pages.md "Catalog". */
+/** What the last 30 days' requests would have cost under the file that a reload would read, as far as the bounded work gets. Rules: money.md "What if"; pages.md "Catalog". */
 
 import type { Model } from '../../core/catalog.ts'
 import { type Picos, picos, toExactUsdText } from '../../core/money.ts'
@@ -12,7 +12,7 @@ const DAYS = 30
 const PARTS_MAX = 20
 const ACCOUNTS_SHOWN_MAX = 100
 
-/** `problems`: mistakes of the file, with which nothing was read. `cut_at`: when the last request came in that was looked at, where there are more. */
+/** `problems`: mistakes of the file, because of which no request was read. `cut_at`: the time of the last request that was read, where there are more. */
 export async function whatIf({ world, readConfig }: Pick<Site, 'world' | 'readConfig'>, personId: string) {
   const to = world.clock.now()
   const from = to - DAYS * DAY_MS
@@ -22,7 +22,7 @@ export async function whatIf({ world, readConfig }: Pick<Site, 'world' | 'readCo
   return read instanceof Response ? read : documentOf(read.sums, { from, to, cutAt: read.cutAt, problems: [] })
 }
 
-/** Nothing else of a model has to go to the thread that reads. */
+/** The prices of the models, which are all that the reading thread needs of them. */
 const pricesOf = (models: ReadonlyMap<string, Model>) =>
   new Map([...models].map(([id, { rates, levels }]) => [id, { rates, levels }] as const))
 

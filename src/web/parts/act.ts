@@ -8,9 +8,9 @@ export type Act = Readonly<{
   failure: Failure | undefined
   /** The seconds until the act may be tried again; 0: now. */
   waitS: number
-  /** What is wrong with the input of this name. */
+  /** The mistake in the input of this name. */
   errorOf: (field: string) => string | undefined
-  /** What is wrong when the error names no input, or none of `fields`. */
+  /** The error where it names no input, or none of `fields`. */
   otherError: (fields: readonly string[]) => string | undefined
   run: <T>(asking: () => Promise<AskResult<T>>, done: (value: T) => void) => void
 }>

@@ -13,7 +13,7 @@ export function Dialog({ title, close, children }: Readonly<{ title: string; clo
   useEffect(() => {
     const opener = document.activeElement
     dialog.current?.showModal()
-    // Without this the browser focuses the button that closes the dialog.
+    // Without this line the browser focuses the button that closes the dialog.
     dialog.current?.querySelector<HTMLElement>('[data-first]')?.focus()
     // A browser lets a page prevent the dialog's `cancel` only for a first Escape, but the `keydown` each time, which reaches the window from wherever
     // the focus is.

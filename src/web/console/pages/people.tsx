@@ -1,4 +1,4 @@
-/** Who may come into the cabinet and the console: all people, invitations, and links that work once. Rules: pages.md "People", "Links". */
+/** The people who may come into the cabinet and the console, open invitations, and links that work once. Rules: pages.md "People", "Links". */
 
 import { useState } from 'preact/hooks'
 import { type Got, useAsked } from '../../parts/ask.ts'

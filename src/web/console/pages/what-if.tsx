@@ -129,7 +129,7 @@ function Sums<Row extends Sum>({
   )
 }
 
-/** Dearer has its sign. */
+/** A difference in cost; a higher cost has a plus sign. */
 const Difference = ({ exact }: Readonly<{ exact: string }>) => (
   <data class="usd" value={exact} title={`${exact} USD`}>
     {exact.startsWith('-') || exact === '0' ? '' : '+'}
