@@ -271,6 +271,46 @@ describe('a model with upstreams of both kinds', () => {
     expect([answer.status, site.second.requests.length]).toEqual([502, 0])
   })
 
+  test('lets calls that a server of the one kind has named go on at the other, and gives that server its own ids back', async () => {
+    const fn = { name: 'f', arguments: '{}' }
+    const call = chunk({ tool_calls: [{ index: 0, id: 'functions.f:0', type: 'function', function: fn }] })
+    await using site = await pool(
+      () => json({ error: { type: 'api_error', message: 'down' } }, 500),
+      () => nativeStream(START, call, chunk({}, 'tool_calls'), USAGE, DONE),
+    )
+    for (const format of ['messages', 'responses'] as const) {
+      const tools =
+        format === 'messages'
+          ? [{ name: 'f', input_schema: { type: 'object' } }]
+          : [{ type: 'function', name: 'f', parameters: { type: 'object' } }]
+      const first = format === 'messages' ? { ...asked, messages, tools } : { model: MODEL_ID, stream: true, input: 'Hello there', tools }
+      const said = await (await site.gateway.post(PATHS[format], site.secret, first)).text()
+      const id = /"(?:call_)?id":"(id64_[^"]*)"/.exec(said)?.[1]
+      expect(id).toMatch(/^[a-zA-Z0-9_-]+$/)
+      const next =
+        format === 'messages'
+          ? [
+              ...messages,
+              { role: 'assistant', content: [{ type: 'tool_use', id, name: 'f', input: {} }] },
+              { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'done' }] },
+            ]
+          : [
+              { role: 'user', content: 'Hello there' },
+              { type: 'function_call', call_id: id, ...fn },
+              { type: 'function_call_output', call_id: id, output: 'done' },
+            ]
+      const later = format === 'messages' ? { ...first, messages: next } : { ...first, input: next }
+      const before = site.first.requests.length
+      await (await site.gateway.post(PATHS[format], site.secret, later)).text()
+      const native = site.first.requests.slice(before).map((request) => Buffer.from(request.body).toString())
+      expect(native.length).toBeGreaterThan(0)
+      for (const body of native) expect([body.includes('functions.f:0'), body.split(id ?? '').length]).toEqual([false, 3])
+      expect(site.second.requests.at(-1)?.json()).toMatchObject({
+        messages: [{}, { tool_calls: [{ id: 'functions.f:0' }] }, { role: 'tool', tool_call_id: 'functions.f:0' }],
+      })
+    }
+  })
+
   test('gives thinking of the one kind back to it, and to the native one never', async () => {
     const reasoning = nativeStream(START, chunk({ reasoning_content: 'Hm' }), TEXT, FINISH, USAGE, DONE)
     await using site = await pool(

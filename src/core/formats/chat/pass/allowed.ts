@@ -4,8 +4,9 @@
  */
 
 import { isGiven, isObject, type JsonObject } from '../../../json.ts'
+import { madeCallId } from '../reverse/call-id.ts'
 import type { CallPositions } from '../reverse/call-positions.ts'
-import { type Called, callsOf, madeCallId } from '../reverse/chunk.ts'
+import { type Called, callsOf } from '../reverse/chunk.ts'
 import type { Finished } from '../reverse/stop-reason.ts'
 import type { FinishReason } from '../wire.ts'
 

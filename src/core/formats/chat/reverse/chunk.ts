@@ -75,9 +75,6 @@ export function callsOf(delta: JsonObject): readonly Called[] {
   })
 }
 
-/** The id of a call whose server gives it none: the id is unique in a conversation. */
-export const madeCallId = (answerId: string, position: number): string => `call_${answerId.replace(/^[a-z]+[_-]/, '')}_${position}`
-
 /** The value where it is a text that is not empty, else undefined. */
 export const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 

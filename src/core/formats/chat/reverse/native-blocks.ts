@@ -7,8 +7,9 @@ import { ascii, type ByteString, encodeJson, solid } from '../../../bytes/byte-s
 import { ByteWriter } from '../../../bytes/byte-writer.ts'
 import { writeNativeEvent } from '../../../native/event.ts'
 import { ownSignature, type ReasoningField } from '../../../native/own-signature.ts'
+import { nativeCallId } from './call-id.ts'
 import { CallPositions } from './call-positions.ts'
-import { type Called, madeCallId } from './chunk.ts'
+import type { Called } from './chunk.ts'
 import { OpenArguments, type WaitingBlock, WaitingBlocks, type WaitingCall } from './waiting-blocks.ts'
 
 type OpenBlock =
@@ -144,7 +145,7 @@ export class NativeBlocks {
   }
 
   #beginCall({ position, id, name }: WaitingCall): void {
-    const before = this.#start('call', { type: 'tool_use', id: id ?? madeCallId(this.#answerId, position), name: name ?? '', input: {} })
+    const before = this.#start('call', { type: 'tool_use', id: nativeCallId(id, position, this.#answerId), name: name ?? '', input: {} })
     this.#open = { kind: 'call', before, position, args: new OpenArguments() }
   }
 

@@ -5,7 +5,8 @@ import { isObject, type JsonObject } from '../../../json.ts'
 import type { NativeError } from '../../../native/error.ts'
 import { ownSignature } from '../../../native/own-signature.ts'
 import { InputMaker, nativeJson, readArguments } from '../../translate/arguments.ts'
-import { type Called, callsOf, choiceOf, errorOf, madeCallId, reasoningOf, textOf } from './chunk.ts'
+import { nativeCallId } from './call-id.ts'
+import { type Called, callsOf, choiceOf, errorOf, reasoningOf, textOf } from './chunk.ts'
 import { nativeId, partsOf } from './native-stream.ts'
 import { nativeStopReason } from './stop-reason.ts'
 import { nativeUsage } from './usage.ts'
@@ -50,7 +51,7 @@ export function nativeMessage(json: unknown, { reasoning: setting, id }: NativeM
 }
 
 const calledOf = ({ id, name }: Called, position: number, answerId: string): Readonly<{ id: string; name: string }> => ({
-  id: id ?? madeCallId(answerId, position),
+  id: nativeCallId(id, position, answerId),
   name: name ?? '',
 })
 

@@ -8,6 +8,7 @@ import type { ChatDialect } from '../../../chat-dialect.ts'
 import { isObject, type JsonObject } from '../../../json.ts'
 import { fieldOfSignature } from '../../../native/own-signature.ts'
 import { invalid, Refusal } from '../../../refusal.ts'
+import { chatCallId } from './call-id.ts'
 import { contentOf, isText, type Part, partsOf, textOf } from './parts.ts'
 
 type Context = Readonly<{ rejects: Model['rejects']; reasoning: ChatDialect['reasoning'] }>
@@ -64,9 +65,10 @@ function userOf(content: unknown, path: string, rejects: Model['rejects']): read
     const parts = partsOf(block['content'], `${path}.${index}.content`, rejects)
     if (parts instanceof Refusal) return parts
     const text = textOf(parts)
-    results.push({ role: 'tool', tool_call_id: block['tool_use_id'], content: block['is_error'] === true ? `Error: ${text}` : text })
+    const id = chatCallId(block['tool_use_id'])
+    results.push({ role: 'tool', tool_call_id: id, content: block['is_error'] === true ? `Error: ${text}` : text })
     const shown = parts.filter((part) => !isText(part))
-    if (shown.length > 0) images.push({ type: 'text', text: `Images of the result of ${String(block['tool_use_id'])}:` }, ...shown)
+    if (shown.length > 0) images.push({ type: 'text', text: `Images of the result of ${String(id)}:` }, ...shown)
   }
   const said = partsOf(typeof content === 'string' ? content : blocks.map((block) => (isResult(block) ? EMPTY : block)), path, rejects)
   if (said instanceof Refusal) return said
@@ -124,7 +126,7 @@ function reasoningField(signature: unknown, setting: ChatDialect['reasoning']): 
 }
 
 const callOf = ({ id, name, input }: JsonObject): JsonObject => ({
-  id,
+  id: chatCallId(id),
   type: 'function',
   function: { name, arguments: JSON.stringify(input ?? {}) },
 })

@@ -155,6 +155,18 @@ describe('what is told', () => {
     })
   })
 
+  test('a call and its result under the id that the server gave', () => {
+    const id = 'id64_ZnVuY3Rpb25zLmY6MA'
+    const called = { role: 'assistant', content: [{ type: 'tool_use', id, name: 'f', input: {} }] }
+    const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: [PNG] }] }
+    expect(chat({ messages: [USER, called, result] })['messages']).toMatchObject([
+      {},
+      { tool_calls: [{ id: 'functions.f:0' }] },
+      { role: 'tool', tool_call_id: 'functions.f:0' },
+      { content: [{ text: 'Images of the result of functions.f:0:' }, {}] },
+    ])
+  })
+
   test('how much is to be thought', () => {
     expect(chat({ thinking: { type: 'enabled', budget_tokens: 2_048 } })['reasoning_effort']).toBe('low')
     expect(chat({ thinking: { type: 'enabled', budget_tokens: 10_000 } })['reasoning_effort']).toBe('medium')

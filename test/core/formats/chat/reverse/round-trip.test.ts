@@ -25,7 +25,7 @@ const text = fc
 const calls = fc.uniqueArray(
   fc.record({
     type: fc.constant('tool_use'),
-    id: fc.constantFrom('toolu_1', 'toolu_2', 'functions.f:0', 'call-3'),
+    id: fc.constantFrom('toolu_1', 'toolu_2', 'functions_f_0', 'call-3'),
     name: fc.constantFrom('f', 'g'),
     input: fc.dictionary(fc.string({ minLength: 1, maxLength: 4 }), fc.oneof(fc.integer(), fc.string(), fc.constant(null)), { maxKeys: 3 }),
   }),
