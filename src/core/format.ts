@@ -2,7 +2,7 @@
 
 import type { Body } from './body.ts'
 import type { Model } from './catalog.ts'
-import type { ChatBody, ReasoningSetting } from './chat-dialect.ts'
+import type { ChatBody, ReasoningSetting, StrictSchema } from './chat-dialect.ts'
 import type { Picos } from './money.ts'
 import type { NativeMessage } from './native/message.ts'
 import type { Bounds } from './pricing.ts'
@@ -20,6 +20,8 @@ export type Call<Echo> = Readonly<{
   body: Uint8Array
   /** The body for each of the model's chat dialects, in their order; absent where none of its upstreams speaks chat. */
   chat?: readonly ChatBody[]
+  /** What the native body has only as a hint; absent where the model has no upstream that speaks chat. */
+  strictSchema?: StrictSchema | undefined
   routing: Routing
   bounds: Bounds
   /** Tokens of thinking that the native body asks for: its `max_tokens` is above them. */
@@ -45,7 +47,7 @@ export type Routing = Readonly<{
 }>
 
 /** The part of a call that its answer needs: a stream outlives the body of its request. */
-export type Answered<Echo> = Omit<Call<Echo>, 'body' | 'chat' | 'routing'>
+export type Answered<Echo> = Omit<Call<Echo>, 'body' | 'chat' | 'strictSchema' | 'routing'>
 
 export type ReadContext = Readonly<{
   headers: { get(name: string): string | null }

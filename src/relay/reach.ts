@@ -11,10 +11,13 @@ import { Refusal } from '../core/refusal.ts'
 export function withReach<Echo>(call: Call<Echo>): Call<Echo> | Refusal {
   const { model } = call
   if (model.chat.length === 0) return model.mayMeetOwnThinking === true ? asNative(call) : call
-  const chat = call.chat ?? chatBodiesOf({ body: call.body, model, outputTokensMax: call.bounds.outputTokensMax })
-  if (chat instanceof Refusal) return model.isNative ? asNative(call) : chat
-  const told = model.isNative ? asNative(call) : { ...call, body: new Uint8Array() }
-  const bodyBytes = Math.max(told.bounds.bodyBytes, ...chat.map(({ body }) => body.byteLength))
+  // The schema goes: it may be large, and an answer takes minutes.
+  const { strictSchema, ...kept } = call
+  const { body, bounds } = kept
+  const chat = kept.chat ?? chatBodiesOf({ body, model, outputTokensMax: bounds.outputTokensMax, strictSchema })
+  if (chat instanceof Refusal) return model.isNative ? asNative(kept) : chat
+  const told = model.isNative ? asNative(kept) : { ...kept, body: new Uint8Array() }
+  const bodyBytes = Math.max(told.bounds.bodyBytes, ...chat.map((sent) => sent.body.byteLength))
   return { ...told, chat, bounds: { ...told.bounds, bodyBytes } }
 }
 

@@ -14,7 +14,7 @@ import {
   startFakeUpstream,
 } from '../support/fake-upstream.ts'
 import { chatUpstream, MODEL_ID, startTestGateway } from '../support/gateway.ts'
-import { FORMATS, startStage } from '../support/stage.ts'
+import { FORMATS, type Stage, startStage } from '../support/stage.ts'
 import { until } from '../support/until.ts'
 
 const timings = { leaverGraceMs: 60, firstEventWaitMs: 20 }
@@ -198,6 +198,39 @@ test('an error that comes first inside a 200 is a failed call, and the next upst
   }
 })
 
+const SCHEMA = { type: 'object', properties: { size: { type: 'integer' } }, additionalProperties: false, required: ['size'] }
+const strictText = (more: object = {}) => ({ format: { type: 'json_schema', name: 'cat', strict: true, schema: SCHEMA, ...more } })
+
+test('a strict schema of a responses client is a setting of the request, and any other a sentence', async () => {
+  stage.play(nativeStream(START, TEXT, FINISH, USAGE, DONE))
+  const sent = async (on: Stage, more: Record<string, unknown>): Promise<Record<string, unknown>> => {
+    const index = on.upstream.requests.length
+    expect((await on.ask({ format: 'responses', stream: true, more })).status).toBe(200)
+    await on.gateway.idle()
+    return on.upstream.requests[index]?.json() as Record<string, unknown>
+  }
+  const user = { role: 'user', content: 'Hello there' }
+  const response_format = { type: 'json_schema', json_schema: { name: 'cat', strict: true, schema: SCHEMA } }
+  expect(await sent(stage, { text: strictText() })).toMatchObject({ response_format, messages: [user] })
+  const told = await sent(stage, { text: strictText({ description: 'A cat' }), instructions: 'Be brief.' })
+  expect(told).toMatchObject({ messages: [{ role: 'system', content: 'Be brief.' }, user] })
+  expect(told).toMatchObject({ response_format: { json_schema: { name: 'cat', description: 'A cat', strict: true, schema: SCHEMA } } })
+  const cached = { role: 'system', content: [{ type: 'input_text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }] }
+  expect(await sent(stage, { text: strictText(), input: [cached, user] })).toMatchObject({
+    response_format,
+    messages: [{ role: 'system', content: 'Be brief.' }, user],
+  })
+  const hint = { role: 'system', content: expect.stringContaining(JSON.stringify(SCHEMA)) }
+  for (const strict of [false, undefined, null]) {
+    const loose = await sent(stage, { text: strictText({ strict }) })
+    expect([loose['response_format'], loose['messages']]).toEqual([undefined, [hint, user]])
+  }
+  await using unable = await startStage({ ...chatUpstream('', { dialect: { dropFields: ['response_format'] } }), upstreams: [], timings })
+  unable.play(nativeStream(START, TEXT, FINISH, USAGE, DONE))
+  const dropped = await sent(unable, { text: strictText() })
+  expect([dropped['response_format'], dropped['messages']]).toEqual([undefined, [hint, user]])
+})
+
 describe('a model with upstreams of both kinds', () => {
   const { models: [model] = [], upstream } = chatUpstream('')
   const both = {
@@ -269,6 +302,25 @@ describe('a model with upstreams of both kinds', () => {
       messages: [{ role: 'user', content: [pdf] }],
     })
     expect([answer.status, site.second.requests.length]).toEqual([502, 0])
+  })
+
+  test('is told a strict schema by each kind as that kind has it, also where a chat request is translated', async () => {
+    await using site = await pool(() => json({ error: { type: 'api_error', message: 'down' } }, 500), CHAT)
+    const json_schema = { name: 'cat', strict: true, schema: SCHEMA }
+    // `store` chooses a tenant: the request is not passed on as it is.
+    const requests = [
+      [PATHS.responses, { model: MODEL_ID, stream: true, input: 'Hello there', text: strictText() }],
+      [PATHS.chat, { ...asked, messages, response_format: { type: 'json_schema', json_schema }, store: true }],
+      [PATHS.chat, { ...asked, messages, response_format: { type: 'json_schema', json_schema } }],
+    ] as const
+    for (const [path, body] of requests) {
+      const index = site.first.requests.length
+      expect(await (await site.gateway.post(path, site.secret, body)).text()).toContain('Forty bytes of text')
+      const native = site.first.requests[index]?.json() as Record<string, unknown>
+      expect(native).toMatchObject({ system: expect.stringContaining(JSON.stringify(SCHEMA)) })
+      expect([native['response_format'], native['output_config']]).toEqual([undefined, undefined])
+      expect(site.second.requests.at(-1)?.json()).toMatchObject({ response_format: { type: 'json_schema', json_schema }, messages })
+    }
   })
 
   test('lets calls that a server of the one kind has named go on at the other, and gives that server its own ids back', async () => {

@@ -10,7 +10,7 @@ import { NATIVE_VERSION } from '../../native/versions.ts'
 import { invalid, modelUnavailable, Refusal } from '../../refusal.ts'
 import { compose, givenIds, userIdOf } from '../translate/body.ts'
 import { readCacheControl, wishesCaching } from '../translate/caching.ts'
-import { type JsonMode, jsonHint } from '../translate/json-mode.ts'
+import { type JsonMode, jsonHint, schemaMode, strictSchema } from '../translate/json-mode.ts'
 import { readBudget, readEffort, readNativeThinking, type ThinkingWish } from '../translate/thinking.ts'
 import { readMessages } from './messages.ts'
 import { readPassed } from './pass/request.ts'
@@ -93,7 +93,8 @@ function readTranslated({ json }: Body, shape: Shape, model: Model, context: Rea
   const routing = { conversation: conversationOf(givenIds(json, context), opening), modelAt }
   const echo = { includesUsageChunk: includesUsageChunk(json), isLegacy: named.isLegacy, customTools: named.customTools }
   const native = { version: NATIVE_VERSION, betas: '', includesCost: includesCost(context.headers), isStored: true }
-  return { model, isStream, body, bounds, thinkingTokens, routing, ...native, echo }
+  const strict = model.chat.length === 0 ? {} : { strictSchema: strictSchema(mode) }
+  return { model, isStream, body, bounds, thinkingTokens, ...strict, routing, ...native, echo }
 }
 
 /** `function_call` goes with `functions`; such a client can take only one call in an answer. */
@@ -138,7 +139,7 @@ function readResponseFormat(value: unknown): JsonMode | Refusal {
     case 'json_schema': {
       const named = value['json_schema']
       if (!isObject(named)) return invalid('response_format.json_schema', NOT_AN_OBJECT)
-      return { kind: 'schema', schema: named['schema'] }
+      return schemaMode(named)
     }
     default:
       return invalid('response_format.type', 'Input should be one of text, json_object, json_schema')

@@ -22,7 +22,7 @@ import { invalid, modelUnavailable, Refusal } from '../../refusal.ts'
 import type { FinishedItem } from '../../transcoder.ts'
 import { compose, givenIds, userIdOf } from '../translate/body.ts'
 import { readCacheControl, wishesCaching } from '../translate/caching.ts'
-import { type JsonMode, jsonHint } from '../translate/json-mode.ts'
+import { type JsonMode, jsonHint, schemaMode, strictSchema } from '../translate/json-mode.ts'
 import { readEffort, type ThinkingWish } from '../translate/thinking.ts'
 import { readConversation } from './items.ts'
 import { readItems } from './references.ts'
@@ -73,6 +73,7 @@ export function readRequest({ bytes, json: body }: Body, { headers, find, recall
     model,
     isStream,
     ...native,
+    ...(model.chat.length === 0 ? {} : { strictSchema: strictSchema(settings.mode) }),
     routing,
     version: NATIVE_VERSION,
     betas: '',
@@ -115,7 +116,7 @@ function readSettings(body: JsonObject, sha256Hex: Sha256Hex) {
     wishesCaching: wishesCaching(body),
     cacheControl,
   }
-  return { modelId, instructions, translated }
+  return { modelId, instructions, mode, translated }
 }
 
 const checkFields = (body: JsonObject): Refusal | undefined =>
@@ -150,7 +151,7 @@ function readFormat(text: unknown): JsonMode | Refusal {
     case 'json_object':
       return { kind: 'object' }
     case 'json_schema':
-      return { kind: 'schema', schema: format['schema'] }
+      return schemaMode(format)
     default:
       return invalid('text.format.type', 'Input should be one of text, json_object, json_schema')
   }

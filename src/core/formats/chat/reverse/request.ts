@@ -6,23 +6,24 @@
 import { encodeJson, toBytes } from '../../../bytes/byte-string.ts'
 import { parseExact } from '../../../bytes/exact-json.ts'
 import type { Model } from '../../../catalog.ts'
-import type { ChatBody, ChatDialect } from '../../../chat-dialect.ts'
+import type { ChatBody, ChatDialect, StrictSchema } from '../../../chat-dialect.ts'
 import { isGiven, isObject, type JsonObject } from '../../../json.ts'
 import { invalid, Refusal } from '../../../refusal.ts'
+import { answerFormat } from './answer-format.ts'
 import { chatTools } from './tools.ts'
 import { chatMessages } from './turns.ts'
 
-/** A native body that was checked before. `outputTokensMax`: the cap on the answer that the hold assumes. */
-export type NativeBody = Readonly<{ body: Uint8Array; model: Model; outputTokensMax: number }>
+/** A native body that was checked before. `outputTokensMax`: the cap on the answer that the hold assumes. `strictSchema`: what the body has only as a hint. */
+export type NativeBody = Readonly<{ body: Uint8Array; model: Model; outputTokensMax: number; strictSchema?: StrictSchema | undefined }>
 
 /** One body for each chat dialect of the model, in order. */
-export function chatBodiesOf({ body, model, outputTokensMax }: NativeBody): readonly ChatBody[] | Refusal {
+export function chatBodiesOf({ body, model, ...told }: NativeBody): readonly ChatBody[] | Refusal {
   const text = new TextDecoder().decode(body)
   // Only the inputs of calls must keep their numbers letter by letter, so a body without calls is parsed the faster way.
   const json = (text.includes('"tool_use"') ? parseExact(text) : JSON.parse(text)) as JsonObject
   const bodies: ChatBody[] = []
   for (const dialect of model.chat) {
-    const chat = chatBodyOf(json, model, dialect, outputTokensMax)
+    const chat = chatBodyOf(json, model, dialect, told)
     if (chat instanceof Refusal) return chat
     bodies.push(chat)
   }
@@ -32,11 +33,15 @@ export function chatBodiesOf({ body, model, outputTokensMax }: NativeBody): read
 /** The model is the first member. */
 const MODEL_AT = '{"model":'.length
 
-function chatBodyOf(json: JsonObject, model: Model, dialect: ChatDialect, outputTokensMax: number): ChatBody | Refusal {
+type Told = Omit<NativeBody, 'body' | 'model'>
+
+function chatBodyOf(json: JsonObject, model: Model, dialect: ChatDialect, { outputTokensMax, strictSchema }: Told): ChatBody | Refusal {
   if (outputTokensMax < 1) return invalid('max_tokens', 'Input should be greater than or equal to 1')
   const unknown = Object.keys(json).find((name) => isGiven(json[name]) && !isKnown(name, dialect))
   if (unknown !== undefined) return invalid(unknown, NOT_TAKEN)
-  const messages = chatMessages(json, model, dialect)
+  const format = answerFormat(json, strictSchema, dialect)
+  if (format instanceof Refusal) return format
+  const messages = chatMessages({ ...json, system: format.system }, model, dialect)
   if (messages instanceof Refusal) return messages
   const tools = chatTools(json, model)
   if (tools instanceof Refusal) return tools
@@ -47,7 +52,7 @@ function chatBodyOf(json: JsonObject, model: Model, dialect: ChatDialect, output
     ...sampling,
     ...(Array.isArray(json['stop_sequences']) && json['stop_sequences'].length > 0 ? { stop: json['stop_sequences'] } : {}),
     ...effortOf(json, model),
-    ...formatOf(json),
+    ...format.fields,
     ...tools,
     ...Object.fromEntries(dialect.passFields.filter((name) => isGiven(json[name])).map((name) => [name, json[name]])),
   }
@@ -109,11 +114,4 @@ function effortOf(json: JsonObject, { rejects }: Model): JsonObject {
 function levelOf(effort: string, rejects: Model['rejects']): string {
   if (effort !== 'max' && effort !== 'xhigh') return effort
   return rejects.has('xhigh_effort') ? 'high' : 'xhigh'
-}
-
-/** The format of the answer, where the request gives a schema. */
-function formatOf({ output_config: config, output_format: older }: JsonObject): JsonObject {
-  const format = isObject(config) && isObject(config['format']) ? config['format'] : older
-  if (!isObject(format) || format['type'] !== 'json_schema') return {}
-  return { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: format['schema'], strict: true } } }
 }

@@ -182,6 +182,35 @@ describe('what is told', () => {
     const expected = { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } }
     expect(chat({ output_config: { format: { type: 'json_schema', schema } } })['response_format']).toEqual(expected)
     expect(chat({ output_format: { type: 'json_schema', schema } })['response_format']).toEqual(expected)
+    const both = { output_config: { format: { type: 'json_schema', schema } }, output_format: { type: 'json_schema', schema: {} } }
+    expect(chat(both)['response_format']).toEqual(expected)
+    for (const fields of [{ output_config: { effort: 'low', format: null } }, { output_format: null }])
+      expect(chat(fields)).not.toHaveProperty('response_format')
+    expect(refused({ output_config: { format: { type: 'grammar' } } })).toStartWith('output_config.format.type: ')
+    expect(refused({ output_format: {} })).toStartWith('output_format.type: ')
+  })
+
+  test('the schema of the answer as a sentence, where the server takes none', () => {
+    const schema = { type: 'object', title: 'Cat' }
+    const dialect = { dropFields: ['response_format'] }
+    const asked = { output_config: { format: { type: 'json_schema', schema } } }
+    const hint = expect.stringContaining(JSON.stringify(schema))
+    for (const [system, said] of [
+      [undefined, /^Respond with/],
+      ['Be brief.', /^Be brief\.\nRespond with/],
+      [
+        [
+          { type: 'text', text: 'A' },
+          { type: 'text', text: 'B' },
+        ],
+        /^A\nB\nRespond with/,
+      ],
+    ] as const) {
+      const told = chat({ ...asked, system }, { dialect })
+      expect(told).not.toHaveProperty('response_format')
+      expect(told['messages']).toEqual([{ role: 'system', content: hint }, USER])
+      expect(told['messages'][0].content).toMatch(said)
+    }
   })
 
   test('what the settings of the upstream pass, without what they drop', () => {
