@@ -1,10 +1,12 @@
 /**
- * Settings for servers of other makers: what of a client's request reaches them, and what follows where they answer with another model. Rules: native.md "Other
- * servers"; pool.md "Failover".
+ * Settings for servers of other makers: what of a client's request reaches them, and what follows where they answer with another model, in the native format or in chat.
+ * Rules: native.md "Other servers"; pool.md "Failover".
  */
 
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
+import type { Echo } from '../../src/core/native/model-echo.ts'
 import { nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'
+import { chatUpstream } from '../support/gateway.ts'
 import { FORMATS, type Stage, startStage } from '../support/stage.ts'
 import { until } from '../support/until.ts'
 
@@ -87,4 +89,70 @@ test('where any model is right, none is counted', async () => {
   stage.play(whole('deepseek-chat'))
   expect((await stage.ask()).status).toBe(200)
   expect(await counted(stage)).toBe(0)
+})
+
+describe('a server that speaks chat', () => {
+  const chunk = (model: string, more: object): string => `data: ${JSON.stringify({ id: 'chatcmpl-1', model, ...more })}\n\n`
+  const usage = { prompt_tokens: 20, completion_tokens: 9 }
+  const choice = { message: { role: 'assistant', content: 'Good morning' }, finish_reason: 'stop' }
+  const said = (model: string, stream: boolean) =>
+    stream
+      ? nativeStream(
+          chunk(model, { choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] }),
+          chunk(model, { choices: [{ index: 0, delta: { content: 'Good morning' } }] }),
+          chunk(model, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
+          chunk(model, { choices: [], usage }),
+          'data: [DONE]\n\n',
+        )
+      : nativeMessage({ id: 'chatcmpl-1', model, choices: [choice], usage })
+  const stageOf = (echo: Echo) => {
+    const { upstream, ...options } = chatUpstream('')
+    return startStage({ ...options, upstreams: [], upstream: { ...upstream, echo } })
+  }
+  const everyWay = FORMATS.flatMap((format) => [false, true].map((stream) => ({ format, stream })))
+
+  test('is counted and told where it answers with another model, and its client gets the answer', async () => {
+    await using stage = await stageOf('alarm')
+    let expected = 0
+    for (const way of everyWay) {
+      stage.play(said('/models/qwen2.gguf', way.stream))
+      const answer = await stage.ask(way)
+      expect([way, answer.status, (await answer.text()).includes('Good morning')]).toEqual([way, 200, true])
+      expect(await counted(stage)).toBe(++expected)
+      expect(await stage.receiptOf(answer)).toMatchObject({ outcome: 'complete', inputTokens: 20, outputTokens: 9 })
+      for (const same of [UPSTREAM_MODEL_ID, `${UPSTREAM_MODEL_ID}-20260301`, '']) {
+        stage.play(said(same, way.stream))
+        await (await stage.ask(way)).text()
+      }
+      expect(await counted(stage)).toBe(expected)
+    }
+    const alarms = stage.gateway.logLines().filter((line) => line['alarm'] === 'an upstream answers with another model')
+    expect(alarms).toMatchObject([{ upstream: 'upstream-0', count: 1, asked: UPSTREAM_MODEL_ID, named: '/models/qwen2.gguf' }])
+  })
+
+  test('fails where such an answer is to fail: its client pays nothing and sees no word of it', async () => {
+    for (const way of everyWay) {
+      await using stage = await stageOf('fail')
+      stage.play(said('/models/qwen2.gguf', way.stream))
+      const answer = await stage.ask(way)
+      expect([way, answer.status]).toEqual([way, 503])
+      expect(await answer.text()).not.toMatch(/qwen|Good morning/)
+      expect(await stage.receiptOf(answer)).toBeUndefined()
+      expect(stage.gateway.spendOf('key_1')).toMatchObject({ spentPicos: 0n })
+      await until(() => stage.gateway.attempts().length > 0, 'the attempt')
+      expect(stage.gateway.attempts()).toMatchObject([
+        { cause: 'other model', ...(way.stream ? {} : { inputTokens: 20, outputTokens: 9 }) },
+      ])
+    }
+  })
+
+  test('may name any model where any is right', async () => {
+    await using stage = await stageOf('any')
+    for (const way of everyWay) {
+      stage.play(said('/models/qwen2.gguf', way.stream))
+      const answer = await stage.ask(way)
+      expect([way, answer.status, (await answer.text()).includes('Good morning')]).toEqual([way, 200, true])
+    }
+    expect(await counted(stage)).toBe(0)
+  })
 })
