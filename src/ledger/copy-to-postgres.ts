@@ -1,6 +1,6 @@
 /**
- * The whole of a copy to Postgres: under the file's lock, what was in flight is settled first; one transaction makes the schemas, copies, compares and verifies, so
- * that a copy that dies leaves nothing. Rules: ledger.md "Copy".
+ * A whole copy to Postgres, under the file's lock. What was in flight is settled first; then one transaction makes the schemas, copies, compares and verifies, so
+ * that a copy that is interrupted leaves nothing. Rules: ledger.md "Copy".
  */
 
 import { existsSync } from 'node:fs'
@@ -20,7 +20,7 @@ import { differencesInFile } from './sqlite/verify.ts'
 import type { OpenProblem } from './task.ts'
 
 export type CopyOptions = Readonly<{
-  /** Of the file. */
+  /** The path of the file. */
   path: string
   to: Pick<PostgresPlace, 'url'>
   /** Copies other tables in the same transaction and returns their differences; it runs before the ledger's tables are made. */
@@ -31,17 +31,17 @@ export type CopyOptions = Readonly<{
   now: () => number
 }>
 
-/** `rows`: by table. `keyPath`: of the key that signs its statements, where there is one. `of`: which of the two is not in order; nothing was copied. */
+/** `rows`: the number of rows by table. `keyPath`: the path of the key that signs the ledger's statements, if there is one. `of`: which ledger is not sound; nothing was copied. */
 export type CopyResult =
   | Readonly<{ kind: 'copied'; rows: ReadonlyMap<string, number>; recovered: number; keyPath: string | undefined }>
   | Readonly<{ kind: 'differs'; of: 'file' | 'copy'; differences: readonly Difference[] }>
   | Readonly<{ kind: 'no file'; problem: OpenProblem }>
   | Readonly<{ kind: 'no target'; message: string }>
 
-/** A statement may be the insert of some thousand rows, or a sum of all of them. */
+/** The limit of a statement, which may insert some thousand rows, or sum up a whole table. */
 const STATEMENT_MS = 600_000
 
-/** Nothing was copied: what stops it is told after the transaction is undone. */
+/** Thrown to undo the transaction: nothing is copied, and the reason is returned afterwards. */
 class Undone extends Error {
   readonly result: CopyResult
   constructor(result: CopyResult) {

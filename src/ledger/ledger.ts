@@ -22,17 +22,17 @@ import type { SettledColumns } from './columns/receipt.ts'
 import type { Act, Operation, OperationResult } from './operation.ts'
 
 export interface Ledger {
-  /** Reserves the worst case of a request, if the key and its account may still spend. At once where the key is in memory, as it is after `findKey`. */
+  /** Reserves the worst case of a request, if the key and its account may still spend. Answers without waiting if the key is in memory, as it is after `findKey`. */
   hold(request: HoldRequest): HoldAnswer | Promise<HoldAnswer>
   /**
-   * Whether nothing is left of what a key may spend, whatever is held of it: `hold` would answer `exhausted`. False also where that is not known. At once but where
-   * others write, too, and memory says that it is: then the row is read before.
+   * Whether nothing is left of what a key may spend, even if nothing were held: `hold` would answer `exhausted`. False also if that is not known. It answers without waiting,
+   * unless other processes also write and memory says that the key is used up: then the row is read first.
    */
   isUsedUp(keyId: string): boolean | Promise<boolean>
-  /** Notes how far a running answer has come, for recovery. Kept in memory until the request is a second old; never waited for. */
+  /** Notes how far a running answer has come, for recovery. The progress is kept in memory until the request is a second old, and the caller never waits. */
   checkpoint(requestId: string, progress: Progress): void
   /**
-   * Turns a hold into an immutable receipt. Resolves after the commit is on disk. `already`: settled or voided before; nothing was changed. Where no receipt was
+   * Turns a hold into an immutable receipt. Resolves after the commit is on disk. `already`: settled or voided before; nothing was changed. If no receipt was
    * written in the end (`unavailable`), the upstream calls of the settlement are recorded as attempts once the storage works again.
    */
   settle(settlement: Settlement): Promise<'settled' | 'already' | 'unavailable'>
@@ -41,25 +41,25 @@ export interface Ledger {
    * may have cost us money all the same; they are written soon, and `void` does not wait for it.
    */
   void(requestId: string, attempts?: readonly Attempt[]): 'voided' | 'already'
-  /** Which request of the key an Idempotency-Key was used by, while that counts; by the SHA-256 of the header. What was settled before this is asked is seen. */
+  /** The request of the key that used an Idempotency-Key, while that use counts; the header is named by its SHA-256. Settles that were sent before this question are seen. */
   findIdempotency(keyId: string, headerHash: Uint8Array): Promise<IdempotentUse | undefined | 'unavailable'>
   /** The key of a secret, by the SHA-256 of the secret. */
   findKey(secretHash: Uint8Array): Promise<KeyRecord | undefined | 'unavailable'>
-  /** The key's balance in memory, with settles that were sent and are not on disk yet. Undefined where the key is not in memory: then nothing is held, and the rows are complete. */
+  /** The key's balance in memory, with settles that were sent and are not on disk yet. Undefined: the key is not in memory, so nothing is held and the rows are complete. */
   keyBalanceOf(keyId: string): SyncedKeyBalance | undefined
-  /** The operator's writes: keys, accounts, credits. Durable when resolved. `act`: absent for what the program does by itself. */
+  /** Does an operator's write of keys, accounts or credits. It is durable when the promise resolves. `act`: absent for what the program does by itself. */
   operate(operation: Operation, act?: Act): Promise<OperationResult>
   /** Called after every commit that changed what a key may do. */
   onKeyChange(listener: (change: KeyChange) => void): void
-  /** The holds of now, oldest first: requests in flight, and those whose settle is not on disk yet. */
+  /** The present holds, oldest first: those of requests in flight, and of requests whose settle is not on disk yet. */
   holds(): readonly Hold[]
   /** False while commits fail: the gateway then refuses new requests and says so on `/readyz`. */
   isWritable(): boolean
-  /** False while this process may reserve nothing, because it is not heard of by those that share its ledger; it is not writable either then. */
+  /** False while this process may reserve nothing, because the processes that share its ledger do not hear of it; `isWritable` is then false, too. */
   mayAdmit(): boolean
   /** False once the file was found damaged: it still serves what it can, and `/readyz` says so. */
   isSound(): boolean
-  /** Commits what is queued, checkpoints and releases the file. */
+  /** Commits what is queued, runs a WAL checkpoint and releases the file. */
   close(): Promise<void>
 }
 
@@ -94,24 +94,24 @@ export type Hold = Readonly<{
 export type Progress = Readonly<{
   usage: Usage
   usageSource: UsageSource
-  /** The call that runs. */
+  /** The call that runs now. */
   upstream?: UpstreamCall
   bytesPerToken?: number
-  /** All calls that ended before it: a checkpoint writes them, so that they are on record should the process die. */
+  /** All calls that ended before that one: a checkpoint writes them, so that they are recorded if the process dies. */
   otherAttempts?: readonly Attempt[]
 }>
 
 /**
- * An upstream call that may have cost us money, other than the one that the receipt is about: it has a row of its own, whatever the client paid. Its price is that of
- * `usage` at the rates of the request's hold.
+ * An upstream call that may have cost us money, other than the one that the receipt is about: it has a row of its own, whatever the client paid. Its price is `usage` at the
+ * rates of the request's hold.
  */
 export type Attempt = Readonly<{
-  /** Its place among the upstream calls of the request, from 1. One that is recorded already under its number stays as it is. */
+  /** Its place among the upstream calls of the request, from 1. An attempt that is already recorded under this number stays as it is. */
   number: number
   upstream: UpstreamCall
-  /** HTTP status of the upstream; null where none came. */
+  /** HTTP status of the upstream; null: no status came. */
   status: number | null
-  /** Why it is not the answer, in one word for the operator: `timeout`, `reset`, `overloaded`, … */
+  /** Why this call is not the answer, in one word for the operator: `timeout`, `reset`, `overloaded`, … */
   cause: string
   usageSource: UsageSource
   /** The usage that the upstream reported so far. */
@@ -121,10 +121,10 @@ export type Attempt = Readonly<{
   durationMs: number
 }>
 
-/** What a settle writes down of a client's Idempotency-Key, unless one of the same key and header still counts. Hashes: SHA-256, 32 bytes. */
+/** A client's Idempotency-Key, which the settle records unless an earlier record of the same key and header still counts. Hashes: SHA-256, 32 bytes. */
 export type Idempotency = Readonly<{
   headerHash: Uint8Array
-  /** Of body, route and the headers that matter. */
+  /** The hash of body, route and the headers that matter. */
   bodyHash: Uint8Array
   /** Unix milliseconds. */
   expiresAt: number
@@ -135,16 +135,16 @@ export type IdempotentUse = Readonly<{ requestId: string; bodyHash: Uint8Array; 
 export type Settlement = SettledColumns &
   Readonly<{
     requestId: string
-    /** Of the prices of its hold, which `costPicos` and `waivedPicos` follow: 0, which is the default, the one of any prompt. */
+    /** The index of the price level, among the prices of the hold, by which `costPicos` and `waivedPicos` are computed; 0, the default: the price for any prompt. */
     level?: number
-    /** Those upstream calls of the request that are not the receipt's. They are written in the same transaction as the receipt. */
+    /** The upstream calls of the request other than the receipt's, written in the same transaction as the receipt. */
     otherAttempts?: readonly Attempt[] | undefined
-    /** Written in the same transaction. */
+    /** Written in the same transaction as the receipt. */
     idempotency?: Idempotency | undefined
   }>
 
-/** `lastSyncedAt`: Unix milliseconds of the last settle, top-up or limit change that touched the key, else of its creation. */
+/** `lastSyncedAt`: Unix milliseconds of the last settle, top-up or limit change of the key, or of its creation if there was none. */
 export type SyncedKeyBalance = KeyBalance & Readonly<{ lastSyncedAt: number }>
 
-/** `stop`: why running answers of the key are cut, null where they go on. */
+/** `stop`: why running answers of the key are cut; null: they go on. */
 export type KeyChange = Readonly<{ keyId: string; stop: 'disabled' | null }>

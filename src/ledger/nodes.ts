@@ -1,9 +1,9 @@
 /** The nodes that share a ledger: their identity and their messages, whichever store carries them. Rules: nodes.md "Lanes and leases", "Notifications". */
 
-/** A process that writes. `lane`: of the chains. `boot`: the number of `bootId`. Lane, boot and epoch together are its right to write. */
+/** A process that writes. `lane`: the lane of its chains. `boot`: the number of `bootId`. Lane, boot and epoch together are its right to write. */
 export type NodeIdentity = Readonly<{ lane: number; boot: number; bootId: string; epoch: number }>
 
-/** Lanes and account numbers are those of the database. `lane`: of the node that says it. */
+/** Lanes and account numbers are those of the database. `lane`: the lane of the node that sends the message. */
 export type NodeMessage =
   /** These keys may do more or less than before. */
   | Readonly<{ kind: 'keys'; lane: number; stop: 'disabled' | null; keyIds: readonly string[] }>

@@ -1,4 +1,4 @@
-/** The options and the result of opening a ledger, whichever store it is. Rules: ledger.md "One writer", "Recovery". */
+/** The options and the result of opening a ledger in either store. Rules: ledger.md "One writer", "Recovery". */
 
 import type { FactDifference, NodeFacts } from '../core/node-facts.ts'
 import type { ServerPromise } from '../core/server-promise.ts'
@@ -8,9 +8,9 @@ import type { Ledger } from './ledger.ts'
 import type { KeptElsewhere, SharedAnswers, SharedClaims } from './shared-answers.ts'
 import type { SharedLimits } from './shared-limits.ts'
 
-/** A failing write is tried again for so long: clients wait that long for the end of their answers. */
+/** How long a failing write is tried again, and so how long clients wait for the end of their answers. */
 const RETRY_MS = 2_000
-/** Requests younger than this leave no row when the process dies (money.md "Crashes"). */
+/** A request younger than this has no row if the process dies (money.md "Crashes"). */
 const CHECKPOINT_AFTER_MS = 1_000
 
 const LEASE_IDLE_MS = 30_000
@@ -29,44 +29,44 @@ type Kept = Omit<GroupCommitOptions, 'enter' | 'isShared' | 'boot' | 'makeSuperv
 export type LedgerOptions = Omit<Kept, Defaulted> &
   Partial<Pick<Kept, Defaulted>> &
   Readonly<{
-    /** Makes a new ledger only where nothing is. */
+    /** Whether to make a new ledger if there is none. */
     create: boolean
     /** How long to wait for another process's lock; default: not at all. */
     lockWaitMs?: number
-    /** On Postgres: a gateway does not start without a signing key where statements were signed by one. */
+    /** On Postgres: whether to refuse to open without a signing key if statements were signed by one, as a gateway does. */
     needsStatementKey?: boolean
-    /** On Postgres: of how many processes on this machine this is one; default: of one. */
+    /** On Postgres: how many processes of this machine write the ledger, this one included; default: one. */
     processes?: number
-    /** On Postgres: told in words when the connections of all do not fit while processes are replaced; absent: it is not looked at. */
+    /** On Postgres: told in words when the server has no room for all connections while processes are replaced; absent: the room is not checked. */
     onCrowded?: (room: string) => void
-    /** On Postgres: the facts that this node runs with, now; absent: it serves no requests. */
+    /** On Postgres: returns the facts that this node runs with at the moment; absent: the process serves no requests. */
     facts?: () => NodeFacts
-    /** On Postgres: told which acknowledged writes the server may lose, at the start and when that changes. */
+    /** On Postgres: told at the start, and whenever it changes, which acknowledged writes the server may lose. */
     onPromise?: (promise: ServerPromise) => void
-    /** On Postgres: told once when nodes differ for longer than a change that is rolled out takes. */
+    /** On Postgres: told once when nodes differ for longer than the rollout of a change takes. */
     onDifferent?: (difference: FactDifference) => void
-    /** On Postgres: the most that answers which nodes share may take; an account an eighth of it, and 8 MiB at most. Default 1 GiB. */
+    /** On Postgres: the most bytes that the answers shared by nodes may take; each account may take an eighth of this, and at most 8 MiB. Default: 1 GiB. */
     sharedAnswersBytes?: number
-    /** Of a file: makes what carries the tasks of relays to the thread, once the file at this path is locked. */
+    /** On a file: makes the part that carries the tasks of relays to the thread, once the file at this path is locked. */
     relaysAt?: (path: string) => Relays
-    /** Whether a file that the last run left open is read and checked as a whole, after the start; a command leaves that to the next gateway. */
+    /** Whether a file that the last run left open is checked as a whole after the start; a command leaves that to the next gateway. */
     checksFile?: boolean
   }>
 
-/** The relays of a ledger process, as it is opened and closed with them. Rules: processes.md "Relays". */
+/** The relays of a ledger process, as the opening and closing of the ledger sees them. Rules: processes.md "Relays". */
 export type Relays = Readonly<{
-  /** The same thread, which also does what relays ask. */
+  /** Wraps `enter`, so that the thread also does the tasks of relays. */
   through(enter: Enter): Enter
-  /** Requests of relays that live may be in flight. */
+  /** Whether requests of living relays may be in flight. */
   keepsInFlight(): boolean
-  /** Resolves when there is none any more. */
+  /** Resolves when no relay is left. */
   whenEmpty(): Promise<void>
   close(): void
 }>
 
 /**
- * `replayed`: settles that the spill had kept. `recovered`: requests of a dead process that were waived at their last checkpoint. `path`: that of a file behind any link;
- * on Postgres as configured. `isNew`: it was made just now. `shared`: where several nodes write it.
+ * `replayed`: settles that the spill had kept. `recovered`: requests of a dead process that were waived at their last checkpoint. `path`: that of the file behind any
+ * link; on Postgres as configured. `isNew`: the ledger was made just now. `shared`: present if several nodes write the ledger.
  */
 export type OpenedLedger = Readonly<{
   ledger: Ledger
@@ -79,11 +79,11 @@ export type OpenedLedger = Readonly<{
 }>
 
 /**
- * `isCurrent`: whether what was read at that time (monotonic clock) still holds, as far as notifications tell. `whileHeard`: the promise's value, or `unavailable` as
- * soon as Postgres no longer answers.
+ * `isCurrent`: whether a read of that time (monotonic clock) still counts, as far as notifications tell. `whileHeard`: the promise's value, or `unavailable` as soon as
+ * Postgres does not answer any more.
  */
 export type Shared = Readonly<{
-  /** Undefined: what runs under an Idempotency-Key is claimed by `claims`, and answers are kept beside the file. */
+  /** Undefined: requests with an Idempotency-Key are claimed by `claims`, and answers are kept beside the file. */
   answers?: SharedAnswers
   claims?: SharedClaims
   kept?: KeptElsewhere
@@ -92,9 +92,9 @@ export type Shared = Readonly<{
   whileHeard: <T>(working: Promise<T>) => Promise<T | 'unavailable'>
   skewMs: () => number
   fences: () => number
-  /** Which acknowledged writes the server may lose; undefined: not known yet. */
+  /** Which acknowledged writes the server may lose; undefined: this is not known yet. */
   promise: () => ServerPromise | undefined
-  /** In what nodes differ, as of the last renewal. */
+  /** The differences among nodes at the last renewal. */
   differences: () => readonly FactDifference[]
 }>
 

@@ -1,4 +1,4 @@
-/** Opening the ledger for writing, wherever it is. Rules: ledger.md "Two stores". */
+/** Opens the ledger for writing, in either store. Rules: ledger.md "Two stores". */
 
 import type { LedgerOptions, OpenedLedger } from './open-options.ts'
 import type { Place } from './place.ts'
@@ -6,7 +6,10 @@ import { openRelay, type RelayPlace } from './relays/open.ts'
 import { openLedger as openFile } from './sqlite/open.ts'
 import type { OpenProblem } from './task.ts'
 
-/** `relay`: of a file that another process of this machine has open. `startThread` makes a Worker of `src/ledger/thread.ts`, `startSyncDriver` of `src/ledger/postgres/sync-driver.ts`. */
+/**
+ * `relay`: for a file that another process of this machine has open. `startThread` makes a Worker of `src/ledger/thread.ts`, `startSyncDriver` one of
+ * `src/ledger/postgres/sync-driver.ts`.
+ */
 export async function openLedgerAt(
   place: Place,
   { startSyncDriver, relay, ...options }: LedgerOptions & Readonly<{ startSyncDriver: () => Worker; relay?: RelayPlace | undefined }>,

@@ -2,25 +2,25 @@
 
 import type { Picos } from '../core/money.ts'
 
-/** The actor (`os:alice`, `program`), from where (`socket`, `file`, an address), and why in the operator's words. Rules: operator.md "Audit". */
+/** Who acts (`os:alice`, `program`), from where (`socket`, `file`, an address), and why, in the operator's words. Rules: operator.md "Audit". */
 export type Act = Readonly<{ actor: string; address: string; reason: string }>
 
 /** The actor of what the program does by itself. */
 export const PROGRAM: Act = { actor: 'program', address: '', reason: '' }
 
-/** top-up adds · refund takes back what was paid back, so it is negative · correction is either. */
+/** top-up: adds to the balance · refund: takes off what was paid back, so it is negative · correction: positive or negative. */
 export type CreditKind = 'top-up' | 'refund' | 'correction'
 
-/** `ref`: the payment's reference, trimmed; '' for none. */
+/** `ref`: the payment's reference, trimmed; '' if there is none. */
 export type TopUp = Readonly<{ creditId: string; amountPicos: Picos; ref: string }>
 
-/** `isPaidOut`: a refund that has left already is taken whole, also where it is more than is there. */
+/** `isPaidOut`: the refund was already paid out, so it is taken whole, even if it is more than the balance. */
 export type MaybePaidOut = TopUp & Readonly<{ isPaidOut?: boolean }>
 
-/** `codeHash`: SHA-256 of the code as it is shown. `display`: what is shown of it later. */
+/** `codeHash`: SHA-256 of the code as it is shown. `display`: the part of the code that is shown later. */
 export type NewCode = Readonly<{ codeHash: Uint8Array; display: string }>
 
-/** Ids, hashes and times are the caller's, so that an operation that is sent twice is the same operation. */
+/** Ids, hashes and times come from the caller, so that an operation that is sent twice is the same operation. */
 export type Operation =
   | Readonly<{
       kind: 'createAccount'
@@ -53,7 +53,7 @@ export type Operation =
   | Readonly<{ kind: 'setKeyActive'; keyId: string; isActive: boolean; now: number }>
   | Readonly<{ kind: 'setKeyLimit'; keyId: string; limitPicos: Picos | null; now: number }>
   | Readonly<{ kind: 'setKeyExpiry'; keyId: string; expiresAt: number | null; now: number }>
-  /** `endsPromised`: also a secret that an earlier rotation said is valid for longer. */
+  /** `endsPromised`: whether to end also secrets that an earlier rotation promised for longer. */
   | Readonly<{
       kind: 'rotateKey'
       keyId: string
@@ -73,25 +73,25 @@ export type Operation =
       codes: readonly NewCode[]
       now: number
     }>
-  /** The codes of the batch that are not redeemed yet never are. */
+  /** Disables the codes of the batch that are not redeemed yet. */
   | Readonly<{ kind: 'disableCodes'; batchId: string; now: number }>
-  /** Tops the account up with the code's amount, once. */
+  /** Tops up the account with the code's amount, once. */
   | Readonly<{ kind: 'redeemCode'; codeHash: Uint8Array; accountId: string; creditId: string; now: number }>
-  /** The line in the audit log alone: whether an upstream takes calls is in the gateway's memory. */
+  /** Writes only the line in the audit log, because the gateway's memory says whether an upstream takes calls. */
   | Readonly<{ kind: 'setUpstreamOut'; upstream: string; isOut: boolean; now: number }>
-  /** The line alone, too: who may come in is in the people's file. `accountId` null: to the console, or to all of it for `none`. */
+  /** Writes only the line, because the people's file says who may sign in. `accountId` null: the access is to the console; with `none`, access to everything ends. */
   | Readonly<{ kind: 'setAccess'; email: string; accountId: string | null; access: 'owner' | 'reader' | 'operator' | 'none'; now: number }>
-  /** The line alone: who gave whom a link to come in by, which is in the people's file. */
+  /** Writes only the line that says who gave whom a link to sign in by; the link is in the people's file. */
   | Readonly<{ kind: 'giveLink'; email: string; link: 'password' | 'sign-in'; listener: 'cabinet' | 'console'; now: number }>
 
 export type OperationOf<K extends Operation['kind']> = Extract<Operation, { kind: K }>
 
-/** Nothing was done, because the same was done before under the same reference. */
+/** What was done before under the same reference, so that nothing was done now. */
 export type Earlier = Readonly<{ creditId: string; accountId: string }>
 
 /** `refused` names what is wrong in words for the operator: no such account, the name is taken, the reference was used, the balance would pass its maximum. */
 export type OperationResult =
-  /** `redeemedPicos`: what the code was worth, now or when the account redeemed it. */
+  /** `redeemedPicos`: the amount of the code, which the account redeemed now or before. */
   | Readonly<{ result: 'done'; earlier?: Earlier; redeemedPicos?: Picos }>
   | Readonly<{ result: 'refused'; problem: string }>
   | Readonly<{ result: 'unavailable' }>

@@ -1,4 +1,4 @@
-/** Where a ledger is: a file of this machine, or Postgres. Rules: ledger.md "Two stores". */
+/** The place of a ledger: a file of this machine, or Postgres. Rules: ledger.md "Two stores". */
 
 import type { NodeIdentity } from './nodes.ts'
 
@@ -7,19 +7,19 @@ export type LockedFile = Readonly<{ id: string; handle: number }>
 
 type SqlitePlace = Readonly<{ kind: 'sqlite'; path: string }>
 
-/** `path`: the folder that it is in keeps the node's own files, such as the spill. */
+/** `path`: its folder has the node's own files, such as the spill. */
 export type PostgresPlace = Readonly<{
   kind: 'postgres'
   path: string
-  /** With user and password. */
+  /** The address, with user and password. */
   url: string
-  /** This node's name among those that write. */
+  /** This node's name in reports. */
   node: string
   /** How long a node that is not heard of keeps its lane, its leases and its requests in flight. */
   leaseMs: number
-  /** To Postgres, at most; absent: the least. */
+  /** The most connections to Postgres; absent: the least that a process needs. */
   connections?: number
-  /** Ed25519, PEM; undefined: no statement can be signed. */
+  /** The Ed25519 key as PEM; undefined: no statement can be signed. */
   statementKey: string | undefined
 }>
 
@@ -29,8 +29,8 @@ export type Place = SqlitePlace | PostgresPlace
 export type SpillsAt = Readonly<{ own: string; left: readonly string[] }>
 
 /**
- * `file`: the one that is locked, whatever the path leads to; `named`: the path as it is configured, which may be a link. `identity`: the node's right to write; undefined while it has none. `spills`: locked by the process, so
- * that a thread after one that died finds what that had kept.
+ * `file`: the locked file, whatever the path leads to now. `named`: the path as it is configured, which may be a link. `identity`: the node's right to write; undefined while
+ * it has none. `spills`: the process locks them, so that the thread that follows a dead one finds what that had kept.
  */
 export type WritablePlace =
   | (SqlitePlace & Readonly<{ file: LockedFile; named: string }>)
@@ -41,7 +41,7 @@ export type ReadablePlace =
   | (SqlitePlace & Readonly<{ startSyncDriver?: () => Worker; statementMs?: number }>)
   | (PostgresPlace & Readonly<{ startSyncDriver: () => Worker; statementMs?: number }>)
 
-/** As people may read it: never with a password. */
+/** The place in a text for people, which never has the password. */
 export const placeText = (place: Place): string => (place.kind === 'sqlite' ? place.path : addressOf(place.url))
 
 function addressOf(url: string): string {

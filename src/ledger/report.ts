@@ -1,4 +1,4 @@
-/** The ledger as the command line reads it, beside a running gateway: a read-only connection of its own. Rules: ledger.md "One writer". */
+/** The ledger as the command line reads it beside a running gateway, on a read-only connection of its own. Rules: ledger.md "One writer". */
 
 import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { type DatabaseProblem, problemOf } from '../../db/problem.ts'
@@ -27,7 +27,7 @@ export function openReport(place: ReadablePlace): Report | DatabaseProblem {
   try {
     return new Report(db, place)
   } catch (error) {
-    // Preparing its statements reads pages of the file for the first time.
+    // The error may come from preparing the statements, which reads pages of the file for the first time.
     db.close()
     return readProblem(error, place)
   }
@@ -50,7 +50,7 @@ export class Report {
     this.receipts = new OperatorReceipts(db)
   }
 
-  /** Of a ledger on Postgres; a file has one writer. */
+  /** The nodes of a ledger on Postgres; a file has one writer and no nodes. */
   nodes(): readonly NodeReport[] {
     return nodesOf(this.#db)
   }
@@ -70,7 +70,7 @@ export class Report {
     return repricedPart(this.#db, query)
   }
 
-  /** The holds of all nodes, but for those of the last second. */
+  /** The holds of all nodes, except those of the last second. */
   checkpoints(query: CheckpointsQuery): readonly Hold[] {
     return checkpointedHolds(this.#db, query)
   }
@@ -79,17 +79,17 @@ export class Report {
     return this.#place.kind === 'sqlite' ? differencesInFile(this.#db) : differencesInDatabase(this.#db)
   }
 
-  /** Lines of a signed statement, made as they are read. `account`: its id. */
+  /** The lines of a signed statement, made as they are read. `account`: the account's id. */
   statement(account: string, range: StatementRange, key: StatementKey, madeAt: number): Iterable<string> {
     return statementLines(this.#db, account, range, key, madeAt)
   }
 
-  /** `lines` gives those of a sound statement each time it is called. */
+  /** How the ledger differs from a statement. Each call of `lines` gives all lines of the statement, which was found sound. */
   against(lines: () => Iterable<Uint8Array>): readonly Difference[] {
     return statementFindings(this.#db, lines)
   }
 
-  /** Of a file: a copy that is whole and was verified; nothing is left at `file` when it could not be made. An existing file is refused. */
+  /** On a file: makes a whole copy and verifies it; if it cannot be made, nothing is left at `file`. An existing `file` is refused. */
   backup(file: string): readonly Difference[] | ReportProblem {
     if (existsSync(file)) return { problem: 'unwritable', message: `${file} exists; a backup never replaces a file` }
     try {

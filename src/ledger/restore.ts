@@ -1,6 +1,6 @@
 /**
- * A copy put in the ledger's place: what was there is set aside whole, and a crash at any step leaves a ledger that is refused rather than one with less in it
- * that is served. Rules: ledger.md "Restore".
+ * Puts a copy in the ledger's place. The old ledger is set aside whole, and a crash at any step leaves a ledger that is refused, never one that lacks rows and
+ * is served. Rules: ledger.md "Restore".
  */
 
 import { renameSync, rmSync } from 'node:fs'
@@ -16,13 +16,13 @@ import { takeLock, whileFolderIsLocked } from './sqlite/lock.ts'
 import { copyMigrated } from './sqlite/migrate.ts'
 import { removeWatermark } from './sqlite/watermark.ts'
 
-/** `differences`: the copy is not in order, and nothing was changed. `setAside`: what was there, under its new name. */
+/** `differences`: the copy is not sound, and nothing was changed. `setAside`: the old files, under their new names. */
 export type Restored =
   | Readonly<{ path: string; setAside: readonly string[] }>
   | Readonly<{ differences: readonly Difference[] }>
   | ReportProblem
 
-/** Files of the old ledger: its log would damage the copy, and its spill and answers are later than the copy. */
+/** Endings of the old ledger's files, which are set aside: its log would damage the copy, and its spill and answers are later than the copy. */
 const BESIDE = ['-wal', '-shm', '.spill', '.answers-wal', '.answers-shm', '.answers', '']
 
 /** A file beside the ledger that belongs to the same moment. `swap` returns the paths that were set aside; `drop` removes a copy that was not swapped in. */
@@ -30,7 +30,7 @@ export type Companion = Readonly<{ swap(): readonly string[]; drop(): void }>
 
 /**
  * `now`: Unix milliseconds. `companion`: made ready after the ledger's copy, and swapped while no ledger is in place. The caller has asked whether a gateway answers
- * at the socket: one whose file was removed holds a lock that no path leads to.
+ * at the socket, because a gateway whose file was removed holds a lock that no path leads to.
  */
 export function restoreLedger(
   ledgerPath: string,
@@ -40,7 +40,7 @@ export function restoreLedger(
 ): Restored {
   const path = realPathOf(ledgerPath)
   const folder = dirname(path)
-  // From the copy's first byte on: what a second one copies must not take the place of what this one has verified.
+  // The lock is held from the first byte of the copy on: another restore must not replace the copy that this one has verified.
   const restored = whileFolderIsLocked(folder, () => restoreHere(path, file, now, companion))
   return restored ?? { problem: 'locked', message: `${folder} is in use by another process` }
 }
@@ -67,7 +67,7 @@ function restoreHere(path: string, file: string, now: number, companion: () => C
   }
 }
 
-/** On the ledger's own disk, with what was in the copy's log, flushed and verified. */
+/** Copies to the ledger's own disk, with the content of the copy's log; flushes and verifies. */
 function copyOf(
   file: string,
   made: string,
@@ -82,7 +82,7 @@ function copyOf(
   return { differences }
 }
 
-/** A copy that was made by an older program is brought to this one's version, and stays itself as it is. */
+/** Makes a migrated copy of a copy by an older program, which itself stays as it is. */
 function copyOlder(problem: DatabaseProblem, file: string, made: string): readonly Difference[] | ReportProblem {
   if (problem.problem !== 'unmigrated') return problem
   const stuck = copyMigrated(file, made)
@@ -96,7 +96,7 @@ function copyOlder(problem: DatabaseProblem, file: string, made: string): readon
   }
 }
 
-/** The watermark goes last: until then a start asks for all that the old ledger had. What lies beside goes between, so that no ledger is served with what is of another time. */
+/** The watermark goes last: until then a start asks for everything that the old ledger had. The companion is swapped in between, never beside a served ledger. */
 function swap(path: string, made: string, now: number, beside: Companion | undefined): readonly string[] {
   const old = setAside(path, BESIDE, now)
   const oldBeside = beside?.swap() ?? []

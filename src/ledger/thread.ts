@@ -69,7 +69,7 @@ function run(): void {
         return say({ kind: 'closed' })
     }
   }
-  // Ends this thread and nothing else; the gateway starts another.
+  // Ends only this thread; the gateway starts another.
   const die = (bug: unknown): never => {
     say({ kind: 'fault', fault: { problem: 'ledger thread: it failed by a bug', bug } })
     process.exit(1)
@@ -121,7 +121,7 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
   return { loop, desk, recovered: left.recovered, replayed: left.replayed, wasLeftOpen, opened, close }
 }
 
-/** The node's next renewal finds again what cannot be waived now. */
+/** Waives what nodes that are gone left in flight. What cannot be waived now is found again by the node's next renewal. */
 function waiveLeft(store: Store, say: (message: FromThread) => void): void {
   const recovered = store.recover(Date.now())
   if (typeof recovered !== 'number' || recovered === 0) return
@@ -131,18 +131,18 @@ function waiveLeft(store: Store, say: (message: FromThread) => void): void {
   })
 }
 
-/** A spill that cannot be read stays as it is, for the operator to look at. */
+/** Opens the spills that dead processes left. A spill that cannot be read stays as it is, for the operator to look at. */
 const leftSpills = ({ spills, store }: OpenedStore): readonly Spill[] =>
   spills.left.map((path) => Spill.open(path, store, 0)).filter((spill) => spill instanceof Spill)
 
-/** On Postgres it was migrated before. */
+/** Opens the store for writing. A ledger on Postgres was migrated before. */
 function openStoreAt(message: Extract<ToThread, { kind: 'open' }>, tell: TellMigration): OpenedStore | OpenProblem {
   const { place, bootId, now, migrates } = message
   if (place.kind === 'postgres') return openPostgres({ ...place, startSyncDriver })
   return openFile(place, { bootId, now, tell: migrates ? tell : undefined })
 }
 
-/** Behind the start: nothing is kept yet. */
+/** Reserves the room of the spill after the start, when nothing is kept in it yet. */
 function reserve(spill: Spill, bytes: number, say: (message: FromThread) => void): void {
   try {
     spill.reserve(bytes)

@@ -1,4 +1,4 @@
-/** An upstream call with the API's names: its tokens, and by which ids the upstream knows it. Rules: money.md "Usage that is billed". */
+/** An upstream call under the API's names: its tokens, and the ids by which the upstream knows it. Rules: money.md "Usage that is billed". */
 
 import { promptOf, type Usage } from '../../core/usage.ts'
 import type { UpstreamCall } from './parts.ts'
@@ -12,11 +12,11 @@ export const tokenFields = (usage: Usage) => ({
   server_tool_uses: usage.serverToolUses,
 })
 
-/** The level of prices that a receipt was charged at, and why; null: the price of any prompt. */
+/** The price level of a receipt and the prompt tokens that led to it; null: the price for any prompt. */
 export const priceLevelOf = ({ abovePromptTokens, usage }: Readonly<{ abovePromptTokens: number; usage: Usage }>) =>
   abovePromptTokens === 0 ? null : { above_prompt_tokens: abovePromptTokens, prompt_tokens: promptOf(usage) }
 
-/** For the columns INPUT, OUTPUT, CACHE READ, CACHE WRITE. */
+/** The cells of the columns INPUT, OUTPUT, CACHE READ, CACHE WRITE. */
 export const tokenCells = ({ input, output, cacheRead, cacheWrite5m, cacheWrite1h }: Usage): readonly string[] =>
   [input, output, cacheRead, cacheWrite5m + cacheWrite1h].map(String)
 

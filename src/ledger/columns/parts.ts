@@ -1,24 +1,24 @@
-/** What rows of several tables have alike: counters, an upstream call, rates, rounded figures. */
+/** The parts that rows of several tables share: counters, an upstream call, rates, rounded figures. */
 
 import type { priceVersions } from '../../../db/schema/prices.ts'
 import type { receipts } from '../../../db/schema/requests.ts'
 import type { Rates } from '../../core/pricing.ts'
 import type { Usage } from '../../core/usage.ts'
 
-/** An upstream of the configuration, the id under which it knows the model, and its own ids of the answer where it gave any. */
+/** An upstream of the configuration, the id by which it knows the model, and its own ids of the answer, if it gave any. */
 export type UpstreamCall = Readonly<{ name: string; model: string; messageId?: string; requestId?: string }>
 
-/** What a model costs at a time; a receipt names the version that it was priced by. */
+/** The prices of a model during some time; a receipt names the version by which it was priced. */
 export type PriceVersion = Readonly<{
   modelId: string
   rates: Rates
-  /** 0: of any prompt. */
+  /** The prompt tokens above which this level applies; 0: it applies to any prompt. */
   abovePromptTokens: number
-  /** All prices of a model that has levels, as price-levels.ts writes them; each level is a version of its own. '': one price, whatever the prompt. */
+  /** All prices of a model that has levels, as price-levels.ts writes them; each level is a version of its own. '': the model has one price for every prompt. */
   group: string
 }>
 
-/** Numbers by which a row names its price, boot and upstream. */
+/** The numbers by which a row names its price, boot and upstream. */
 export type RowNumbers = Readonly<{ price: number; boot: number; upstream: number | null }>
 
 type Ids = Readonly<{ upstreamMessageId: string | null; upstreamRequestId: string | null }>
@@ -53,7 +53,7 @@ export const ratesOf = (price: typeof priceVersions.$inferSelect): Rates => ({
   serverToolUse: price.serverToolUseRatePicos,
 })
 
-/** Durations are measured by a clock with fractions. */
+/** Rounds a duration, which is measured with fractions. */
 export const wholeMs = (durationMs: number): number => Math.max(0, Math.round(durationMs))
 export const thousandths = (bytesPerToken: number | undefined): number | null =>
   bytesPerToken === undefined ? null : Math.round(bytesPerToken * 1000)

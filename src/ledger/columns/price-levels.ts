@@ -1,4 +1,4 @@
-/** The price versions of a model whose price depends on the prompt: one of each level. Together they are a group, which names all of them. Rules: money.md "Price levels". */
+/** The price versions of a model whose price depends on the prompt: one for each level. Together they form a group, whose text lists them all. Rules: money.md "Price levels". */
 
 import { picos } from '../../core/money.ts'
 import type { Prices, Rates } from '../../core/pricing.ts'
@@ -6,7 +6,7 @@ import type { PriceVersion } from './parts.ts'
 
 const RATES = ['input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'serverToolUse'] as const satisfies readonly (keyof Rates)[]
 
-/** In rising order: that of any prompt first. */
+/** The versions in rising order of their levels; the one for any prompt is first. */
 export function versionsOf(modelId: string, { rates, levels }: Prices): readonly [PriceVersion, ...PriceVersion[]] {
   const all = [{ abovePromptTokens: 0, rates }, ...levels]
   const group = levels.length === 0 ? '' : all.map((level) => `${level.abovePromptTokens}:${ratesText(level.rates)}`).join(' ')
@@ -14,7 +14,7 @@ export function versionsOf(modelId: string, { rates, levels }: Prices): readonly
   return [first as PriceVersion, ...later]
 }
 
-/** All versions of the group of `version`; itself where there is none. */
+/** All versions of the group of `version`; only `version` if it has no group. */
 export function groupOf(version: PriceVersion): readonly PriceVersion[] {
   const { modelId, group } = version
   if (group === '') return [version]

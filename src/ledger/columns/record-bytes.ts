@@ -1,10 +1,10 @@
-/** What a record is made of: numbers as float64 (NaN for null), hashes of 32 bytes, texts with their length in bytes. */
+/** The values of a record as bytes: numbers as float64 (NaN for null), hashes of 32 bytes, texts with their length in bytes. */
 
 import type { UpstreamCall } from './parts.ts'
 
 /** A UTF-16 unit takes three bytes of UTF-8 at most. */
 export const BYTES_PER_UNIT_MAX = 3
-/** In place of a length: there is no text. */
+/** Stands in place of a length if there is no text. */
 export const ABSENT = 0xffff
 
 export type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
@@ -17,7 +17,7 @@ export function putHash(bytes: Buffer, at: number, hash: Uint8Array | undefined)
   if (hash !== undefined) bytes.set(hash.subarray(0, 32), at)
 }
 
-/** Gives where it ends. */
+/** Writes a text with its length. Returns the position after it. */
 export function writeText(bytes: Buffer, view: DataView, at: number, text: string | undefined): number {
   if (text === undefined) {
     view.setUint16(at, ABSENT, true)

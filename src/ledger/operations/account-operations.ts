@@ -1,4 +1,4 @@
-/** An operator's operations on accounts: made, credited, renamed, switched. Rules: ledger.md "Twice is once"; operator.md "Keys and accounts", "Credits". */
+/** An operator's operations on accounts: making, crediting, renaming, switching on and off. Rules: ledger.md "Twice is once"; operator.md "Keys and accounts", "Credits". */
 
 import { BALANCE_PICOS_MAX, type Picos, picos, toExactUsdText, ZERO } from '../../core/money.ts'
 import { problemOfName } from '../../core/names.ts'
@@ -24,7 +24,7 @@ export function createAccount(
   return credited.result === 'refused' || credited.isNew ? credited : refused(`the credit id ${topUp.creditId} is taken`)
 }
 
-/** An account of this name that was topped up so under the same reference: the command was given twice. */
+/** The account of this name that already has this top-up under the same reference, because the command was given twice. */
 function earlierAccount(writing: Writing, name: string, { amountPicos, ref }: TopUp): Earlier | undefined {
   const credit = ref === '' ? undefined : writing.statements.creditByRef.get({ ref })
   if (credit === undefined || credit.kind !== 'top-up' || credit.amountPicos !== amountPicos) return undefined
@@ -33,12 +33,12 @@ function earlierAccount(writing: Writing, name: string, { amountPicos, ref }: To
 }
 
 export function creditAccount(writing: Writing, accountId: string, creditKind: CreditKind, credit: MaybePaidOut): UncommittedResult {
-  // Else a top-up with a code's reference would keep that code from being redeemed.
+  // Otherwise a top-up with a code's reference would keep that code from being redeemed.
   if (credit.ref.startsWith(CODE_REF)) return refused(`a reference that begins with ${CODE_REF} is that of a code`)
   return book(writing, accountId, creditKind, credit)
 }
 
-/** A balance is no fact of a key record, so no key has changed. */
+/** Books a credit. No key counts as changed, because key records have no balance. */
 export function book(
   writing: Writing,
   accountId: string,

@@ -1,4 +1,4 @@
-/** Prepaid codes: a batch is made and disabled, a code is redeemed. Rules: pages.md "Codes"; ledger.md "Twice is once". */
+/** Operations on prepaid codes: making and disabling a batch, redeeming a code. Rules: pages.md "Codes"; ledger.md "Twice is once". */
 
 import { CODES_MAX } from '../../core/limits.ts'
 import { BALANCE_PICOS_MAX, type Picos, toExactUsdText, ZERO } from '../../core/money.ts'
@@ -7,7 +7,7 @@ import type { OperationOf, TopUp } from '../operation.ts'
 import { done, refused, UNCHANGED, type UncommittedResult } from './operation-result.ts'
 import type { Writing } from './writing.ts'
 
-/** Stands before the id of a code in the reference of its credit: the batch's id and the place in it. */
+/** How the reference of a code's credit begins; the batch's id and the code's place in the batch follow. */
 export const CODE_REF = 'code:'
 
 /** The same words for every code that cannot be redeemed. */
@@ -49,8 +49,8 @@ export function disableCodes(writing: Writing, { kind, batchId }: OperationOf<'d
 }
 
 /**
- * `book` tops the account up. A code that never was, one that is over and one that was taken back are refused in the same words; only the holder of a
- * code learns that another was first.
+ * `book` tops up the account. A code that never existed, an expired code and a disabled code are refused in the same words; only the holder of a valid
+ * code learns that another account redeemed it first.
  */
 export function redeemCode(
   { statements, now }: Writing,

@@ -1,4 +1,4 @@
-/** A credit on its account: the row, its place in the account's chain, the sums. Rules: ledger.md "Chain"; operator.md "Keys and accounts". */
+/** Writes a credit: its row, its place in the account's chain, and the account's sums. Rules: ledger.md "Chain"; operator.md "Keys and accounts". */
 
 import type { Picos } from '../../core/money.ts'
 import { creditText, NO_HASH, nextHash, ownerText, privateText } from '../chain/chain.ts'
@@ -13,7 +13,7 @@ export type Credit = Readonly<{
   kind: CreditKind
   /** Not 0; a top-up adds, a refund takes. */
   amount: Picos
-  /** '': none. */
+  /** The reference; '': there is none. */
   ref: string
   actor: string
   reason: string
@@ -21,7 +21,7 @@ export type Credit = Readonly<{
   now: number
 }>
 
-/** Appends it, inside the caller's transaction. What the row may not be is checked before: a broken rule of the database is thrown. */
+/** Appends a credit inside the caller's transaction. The caller has checked it; a broken rule of the database is thrown. */
 export function appendCredit(statements: Statements, { id, account, kind, amount, ref, actor, reason, now }: Credit): void {
   const { chain } = statements
   const [head] = chain.headsOf([account])

@@ -1,4 +1,7 @@
-/** An operator's operations on keys: made, renamed, given a new secret, a limit or an expiry, switched. Rules: ledger.md "Twice is once"; operator.md "Keys and accounts"; keys.md "Expiry and rotation". */
+/**
+ * An operator's operations on keys: making, renaming, rotating the secret, setting limit and expiry, switching on and off. Rules: ledger.md "Twice is once"; operator.md
+ * "Keys and accounts"; keys.md "Expiry and rotation".
+ */
 
 import { KEY_EXPIRY_DAYS_MAX } from '../../core/limits.ts'
 import { BALANCE_PICOS_MAX, type Picos, toExactUsdText, ZERO } from '../../core/money.ts'
@@ -37,7 +40,7 @@ export function createKey(writing: Writing, operation: OperationOf<'createKey'>)
   const credited = creditAccount(writing, accountId, 'top-up', topUp)
   if (credited.result === 'refused') return credited
   if (credited.isNew) return done(keyId)
-  // A secret is shown once, so a second key would not be the first again: its maker must know that the money is there already.
+  // A secret is shown only once, so a repeated command cannot return the first key: its caller must know that the money was booked before.
   return refused(
     credited.earlier === undefined
       ? `the credit id ${topUp.creditId} is taken`
@@ -57,7 +60,7 @@ export function renameKey(writing: Writing, { kind, keyId, name }: OperationOf<'
   return done(keyId)
 }
 
-/** The old secrets end at `oldValidUntil`, or earlier where an earlier rotation said so. Where one said later, that promise is kept. */
+/** The old secrets end at `oldValidUntil`, or earlier if an earlier rotation said so. A rotation that breaks an earlier promise is refused, unless it `endsPromised`. */
 export function rotateKey(writing: Writing, operation: OperationOf<'rotateKey'>): UncommittedResult {
   const { kind, keyId, secretHash, display, oldValidUntil, endsPromised = false } = operation
   const key = writing.statements.keyById.get({ keyId })

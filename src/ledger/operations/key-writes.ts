@@ -1,6 +1,6 @@
 /**
- * Writes of keys as people mean them, for the command line and the pages alike: a new key, a new secret, some days more. A secret is given to the person who asked for
- * it and never again: the ledger gets its hash. Rules: keys.md "Secrets", "Expiry and rotation".
+ * Builds operations on keys from what people enter, for the command line and the pages alike: a new key, a new secret, some more days. A secret is shown once, to the person
+ * who asked for it: the ledger gets its hash. Rules: keys.md "Secrets", "Expiry and rotation".
  */
 
 import { displayOf, makeSecret } from '../../core/key.ts'
@@ -11,7 +11,7 @@ import type { OperationOf, TopUp } from '../operation.ts'
 import { newId } from './new-id.ts'
 import { hashOf } from './secret-hash.ts'
 
-/** `accountId` null: the key gets an account of its own. `expiresInDays` null: never. */
+/** `accountId` null: the key gets an account of its own. `expiresInDays` null: the key never expires. */
 export type WantedKey = Readonly<{
   keyId: string
   name: string
@@ -34,10 +34,10 @@ export function newKey(
 const HOUR_MS = 3_600_000
 export const OVERLAP_HOURS_MAX = 24 * KEY_EXPIRY_DAYS_MAX
 
-/** How the refusal of a rotation begins that would end an old secret before the time that was promised. */
+/** The beginning of the refusal of a rotation that would end an old secret before its promised time. */
 export const PROMISED = 'an earlier rotation promised the old secret'
 
-/** The old secret stays valid for `overlapHours`. `endsPromised`: also where an earlier rotation promised one before it more. */
+/** The old secret stays valid for `overlapHours`. `endsPromised`: even if an earlier rotation promised a secret for longer. */
 export function rotation(
   keyId: string,
   { overlapHours, endsPromised }: Readonly<{ overlapHours: number; endsPromised: boolean | undefined }>,
@@ -48,7 +48,7 @@ export function rotation(
 }
 
 /**
- * `days` more, from now on for a key that has expired or never did. `daysLeft`: how many it can have at most, where it is asked for more.
+ * Extends a key by `days`, counted from now if the key has expired or never expires. `daysLeft`: how many days it can get at most, if it is asked for more.
  */
 export function extension(
   { id, expiresAt }: Readonly<{ id: string; expiresAt: number | null }>,

@@ -4,8 +4,8 @@ import type { Picos } from '../../core/money.ts'
 import type { Earlier } from '../operation.ts'
 
 /**
- * `isNew`: it had not been done before; `earlier`: by what it had been. `redeemedPicos`: what a code was worth. `changed`: the keys that may now do more or
- * less than before.
+ * `isNew`: the operation had not been done before. `earlier`: what was done before in its place. `redeemedPicos`: the amount of a code. `changed`: the keys that may now do
+ * more or less than before.
  */
 export type UncommittedResult =
   | Readonly<{ result: 'done'; isNew: boolean; earlier?: Earlier; redeemedPicos?: Picos; changed: readonly string[] }>

@@ -1,5 +1,5 @@
 /**
- * The operator's writes, each with its line in the audit log. Sent twice, an operation is done once; what cannot be done is refused in words.
+ * The operator's writes, each with its line in the audit log. An operation that is sent twice is done once; one that cannot be done is refused in words.
  * Rules: ledger.md "Twice is once"; operator.md "Audit". A refusal leaves half-made rows behind: `GroupWrites` rolls its savepoint back.
  */
 
@@ -33,7 +33,7 @@ export function operate(statements: Statements, operation: Operation, act: Act):
     case 'setKeyExpiry':
       return setOnKey(writing, operation)
     case 'setUpstreamOut':
-      // Whose gateway it is knows how it was before, and asks only for what changes it.
+      // The caller knows the state before, and asks only for a change, so the state before is the opposite.
       return noteOnce(writing, operation.kind, operation.upstream, { isOut: operation.isOut }, { isOut: !operation.isOut })
     case 'setAccess':
       return setAccess(writing, operation)

@@ -3,7 +3,7 @@
 import { type PromiseFacts, promiseOf, type ServerPromise } from '../../core/server-promise.ts'
 import { SessionFailure } from './session.ts'
 
-/** `synchronous_commit` is the value with which sessions begin; the asking session may have its own. `waitedFor`: null if the role may not see for which standbys a commit waits. */
+/** `synchronous_commit` is the value with which sessions begin; the asking session may have another. `waitedFor`: null if the role may not see which standbys commits wait for. */
 export const PROMISE_FACTS = `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS "fullPageWrites",
   (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit') AS "synchronousCommit",
   current_setting('synchronous_standby_names') AS "standbyNames", count(*) AS standbys,

@@ -1,4 +1,7 @@
-/** Accounts and their keys as the command line shows them: one by id or name, all a page at a time. Rules: operator.md "Lists", "Commands"; keys.md "Balance of a key". */
+/**
+ * Accounts and their keys as the command line shows them: a single one by id or name, or all of them a page at a time. Rules: operator.md "Lists", "Commands"; keys.md
+ * "Balance of a key".
+ */
 
 import { and, desc, eq, or, type SQL, sql } from 'drizzle-orm'
 import type { DatabaseProblem } from '../../../db/problem.ts'
@@ -17,7 +20,7 @@ export type KeyReport = KeyRecord &
   Readonly<{
     accountName: string
     spentPicos: Picos
-    /** Of requests that run for more than a second. */
+    /** What requests hold that have run for more than a second. */
     heldPicos: Picos
     /** min(account balance, limit − spent), as the balance endpoints show it. */
     availablePicos: Picos
@@ -32,7 +35,7 @@ export type AccountReport = Readonly<{
   creditedPicos: Picos
   spentPicos: Picos
   balancePicos: Picos
-  /** Of requests that run for more than a second. */
+  /** What requests hold that have run for more than a second. */
   heldPicos: Picos
   isActive: boolean
   toppedUpAt: number | null
@@ -40,7 +43,7 @@ export type AccountReport = Readonly<{
   createdAt: number
 }>
 
-/** `name`: how it begins, in any case. `now`: Unix milliseconds, for the state. */
+/** `name`: the beginning of the name, in upper or lower case. `now`: Unix milliseconds at which the state is judged. */
 export type KeysQuery = Paging &
   Readonly<{ accountId?: string | undefined; name?: string | undefined; state?: KeyState | undefined; now: number }>
 export type AccountsQuery = Paging & Readonly<{ name?: string | undefined; isActive?: boolean | undefined }>
@@ -84,7 +87,7 @@ export class AccountLists {
     return byIdOrName(this.#accountsWhere(or(eq(accounts.id, idOrName), eq(accounts.name, idOrName))), idOrName, 'account')
   }
 
-  /** Each plan that a key has. */
+  /** The plans that keys have, each once. */
   plans(): readonly string[] {
     return this.#orm
       .selectDistinct({ plan: keys.plan })
@@ -94,7 +97,7 @@ export class AccountLists {
       .map(({ plan }) => plan)
   }
 
-  /** Of all keys, Unix milliseconds; 0 where there is none. */
+  /** The newest settle, top-up or limit change of all keys, in Unix milliseconds; 0: there are no keys. */
   lastSyncedAt(): number {
     return Number(
       this.#orm
@@ -125,10 +128,10 @@ export class AccountLists {
   }
 }
 
-/** A name that stands for more is told with so many of their ids. */
+/** The most ids that are listed if several have the same name. */
 const NAMESAKES_MAX = 100
 
-/** The one of `found`, which are all with that id or name; an id wins over a name, and a name that two have is no answer. */
+/** The key or account that is meant. `found`: all with that id or name. An id wins over a name; a name that two have is a problem. */
 function byIdOrName<T extends Readonly<{ id: string }>>(found: readonly T[], idOrName: string, what: 'key' | 'account'): T | NameProblem {
   const byId = found.find(({ id }) => id === idOrName)
   const [first, second] = found
@@ -141,7 +144,7 @@ function byIdOrName<T extends Readonly<{ id: string }>>(found: readonly T[], idO
 
 const idOf = ({ id }: Readonly<{ id: string }>): string => id
 
-/** As `stateOf` says it (core/key.ts). */
+/** The same states as `stateOf` (core/key.ts), as a condition of SQL. */
 function isIn(state: KeyState, now: number): SQL {
   const isOn = sql`(${keys.isActive} = 1 and ${accounts.isActive} = 1)`
   const isOver = sql`(${keys.expiresAt} is not null and ${keys.expiresAt} <= ${now})`
@@ -155,7 +158,7 @@ function isIn(state: KeyState, now: number): SQL {
   }
 }
 
-/** The reservations of requests in flight that the rows know: those older than a second have a checkpoint. */
+/** The holds of requests in flight, as far as rows have them: requests older than a second have a checkpoint. */
 const heldBy = (condition: SQL) =>
   sql<Picos>`(select cast(coalesce(sum(hold_picos), 0) as bigint) from marks where ${condition})`.mapWith((sum: bigint) => picos(sum))
 

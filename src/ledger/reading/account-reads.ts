@@ -18,10 +18,10 @@ import type { QuestionOf } from './reports.ts'
 import { SpendHours } from './spend-hours.ts'
 import { SpendReads } from './spend-reads.ts'
 
-/** Keys of an account that are looked at for its own figures. */
+/** How many keys of an account are read at most for the account's own figures. */
 const KEYS_COUNTED_MAX = 10_000
 const NEWEST = Number.MAX_SAFE_INTEGER
-/** Its place in the list: lanes are written beside each other. */
+/** A place in the list before every credit. The place has the lane, because lanes are written in parallel. */
 const NEWEST_CREDIT = { createdAt: NEWEST, lane: NEWEST, seq: NEWEST }
 
 export class AccountReads {
@@ -100,7 +100,7 @@ export class AccountReads {
     const account = this.#numberOf(accountId)
     const onlyKey = keyId === undefined ? null : this.#keyNumber(accountId, keyId)
     if (account === undefined || onlyKey === undefined) return undefined
-    // A model that was never asked for has no number: 0 is none.
+    // A model that was never asked for has no number; 0 is no model's number.
     const onlyModel = modelId === undefined ? null : (this.#statements.model.get({ modelId })?.number ?? 0)
     return { account, onlyKey, onlyModel }
   }
@@ -109,7 +109,7 @@ export class AccountReads {
     return this.#statements.account.get({ accountId })?.number
   }
 
-  /** Undefined: no key of this account. */
+  /** Undefined: the account has no such key. */
   #keyNumber(accountId: string, keyId: string): number | undefined {
     return this.#statements.keyNumber.get({ accountId, keyId })?.number
   }
@@ -172,7 +172,7 @@ function prepare(db: Connection) {
         kind: credits.kind,
         amountPicos: credits.amountPicos,
         ref: credits.ref,
-        // What is typed at the command line is for the audit log alone.
+        // A reason that is typed at the command line is for the audit log alone.
         reason: sql<string>`case when ${credits.kind} <> 'top-up' and ${credits.actor} like 'person:%' then ${credits.reason} else '' end`,
         createdAt: credits.createdAt,
       })

@@ -1,5 +1,5 @@
 /**
- * Questions of an account's people about it, and their answers. Every question names the account. Rows of other accounts do not exist for them, nor what
+ * Questions that an account's people ask about the account, and their answers. Every question names the account. Rows of other accounts are never in an answer, nor what
  * only operators may see (upstreams, who credited and why). Rules: ledger.md "Reads", "Roll-ups".
  */
 
@@ -37,7 +37,7 @@ export type AccountQuestion =
   | SpendHoursQuestion
   | StatementQuestion
 
-/** A part of what roll-ups say: put the parts together with `wholeSpend`. */
+/** Asks for a part of what the roll-ups say; `wholeSpend` puts the parts together. */
 export type SpendQuestion = Readonly<{
   kind: 'spend'
   accountId: string
@@ -49,7 +49,7 @@ export type SpendQuestion = Readonly<{
   after?: string
 }>
 
-/** The same of one day by hour, from its receipts. A receipt that comes in between two parts may be in the later one. */
+/** Asks for a part of the spend of one day by hour, from its receipts. A receipt that is written between two parts may be in the later one. */
 export type SpendHoursQuestion = Readonly<{
   kind: 'spendHours'
   accountId: string
@@ -60,7 +60,7 @@ export type SpendHoursQuestion = Readonly<{
   after?: string
 }>
 
-/** The next part of a signed statement, the same bytes as the command's: take it by `statementStream`. `ticket`: whose parts belong together. */
+/** Asks for the next part of a signed statement, which has the same bytes as the command's; `statementStream` asks for all parts. `ticket`: the same for all these parts. */
 export type StatementQuestion = Readonly<{
   kind: 'statement'
   accountId: string
@@ -69,11 +69,11 @@ export type StatementQuestion = Readonly<{
   to?: number
   madeAt: number
   ticket: string
-  /** From 0. */
+  /** The number of the part, from 0. */
   part: number
 }>
 
-/** Undefined in all of them: there is no such account, or key, or request of it, or `after` is no place of this list. */
+/** Each is undefined if there is no such account, key or request, or if `after` is no place of this list. */
 export type AccountFindings = {
   account: AccountAtRest | undefined
   accountKeys: Page<ListedKey> | undefined
@@ -83,11 +83,11 @@ export type AccountFindings = {
   accountCredits: Page<AccountCredit> | undefined
   spend: SpendPart | undefined
   spendHours: SpendPart | undefined
-  /** Undefined also where this part does not follow the one before, or too many were begun since. */
+  /** Undefined also if this part does not follow the one before, or if too many statements were begun since. */
   statement: StatementPart | undefined
 }
 
-/** As the file has it: what is held, and settles that are on their way, are in the ledger's memory. */
+/** The account as its rows have it; holds, and settles that are under way, are only in the ledger's memory. */
 export type AccountAtRest = Readonly<{
   id: string
   name: string
@@ -102,7 +102,7 @@ export type AccountAtRest = Readonly<{
   toppedUpAt: number | null
   /** The newest settle of the counted keys. */
   lastUsedAt: number | null
-  /** The newest settle, top-up or change of limit of them. */
+  /** The newest settle, top-up or limit change of the counted keys. */
   lastSyncedAt: number
 }>
 
@@ -113,7 +113,7 @@ export type ListedKey = KeyRecord &
     createdAt: number
     lastUsedAt: number | null
     lastSyncedAt: number
-    /** The secret before the last rotation, which is valid until then; it may be over. */
+    /** The secret before the last rotation, and until when it is valid, which may be in the past. */
     previous: Readonly<{ display: string; validUntil: number }> | null
   }>
 
@@ -121,30 +121,30 @@ export type AccountReceipt = Omit<ReceiptRow, 'upstream'>
 
 /** `calls`: the upstream calls of the request that are not the one of its receipt, in their order. */
 export type ReceiptWithCalls = Readonly<{ receipt: AccountReceipt; calls: readonly OtherCall[] }>
-/** `status`: null where none came. `cause`: in one word, such as `timeout`, `reset`, `overloaded`. */
+/** `status`: null if no status came. `cause`: one word, such as `timeout`, `reset`, `overloaded`. */
 export type OtherCall = Readonly<{ number: number; status: number | null; cause: string; startedAt: number; durationMs: number }>
 
-/** `reason`: of a refund or correction that an operator made on the console, whose form says that the account sees it; else ''. */
+/** `reason`: why an operator made a refund or correction on the console, whose form says that the account sees the reason; otherwise ''. */
 export type AccountCredit = Readonly<{ id: string; kind: CreditKind; amountPicos: Picos; ref: string; reason: string; createdAt: number }>
 
-/** Whole lines, or none yet. */
+/** `text`: whole lines, or none yet. */
 export type StatementPart = Readonly<{ text: string; isLast: boolean }>
 
-/** Rows of several parts may be of the same day and thing. */
+/** Several parts may have rows of the same day and thing. */
 export type SpendPart = Readonly<{ rows: readonly SpendRow[]; next: string | null }>
 
 /** The use of a day by one thing: a model, a key, or all (`by: 'day'`, whose id is ''). */
 export type SpendRow = Readonly<{ day: number /** 0 to 23, in UTC; null: the whole day. */; hour: number | null } & SpendOf & SpendSums>
-/** `name`: the key's, else ''. */
+/** `name`: the name of the key; '' if the row is not of a key. */
 type SpendOf = Readonly<{ id: string; name: string }>
 export type SpendSums = Readonly<{
   requests: number
-  /** Of all requests, charged or waived. */
+  /** The tokens of all requests, charged or waived. */
   usage: Usage
   costPicos: Picos
   waivedPicos: Picos
   /** The part of the cost that rests on estimated tokens. */
   estimatedPicos: Picos
-  /** The price of the same tokens without a cache, less what they cost; less than 0 where writes cost more than reads saved. */
+  /** What the same tokens would have cost without a cache, minus what they cost; negative if cache writes cost more than cache reads saved. */
   savedPicos: Picos
 }>

@@ -1,4 +1,4 @@
-/** An attempt as readers get it: with the names that stand for its numbers. */
+/** An attempt as readers get it, with names in place of the numbers in its row. */
 
 import type { upstreams } from '../../../db/schema/prices.ts'
 import type { attempts } from '../../../db/schema/requests.ts'
@@ -15,7 +15,7 @@ export type AttemptRow = Readonly<{
   keyId: string
   modelId: string
   upstream: UpstreamCall
-  /** HTTP status of the upstream; null where none came. */
+  /** HTTP status of the upstream; null: no status came. */
   status: number | null
   cause: string
   usageSource: UsageSource

@@ -1,4 +1,4 @@
-/** The holds of all nodes that the database knows: requests that run for more than a second have a checkpoint in it. Rules: money.md "Crashes". */
+/** The holds of all nodes, as far as the database has them: requests that have run for more than a second have a checkpoint in it. Rules: money.md "Crashes". */
 
 import type { FormatName } from '../../core/format.ts'
 import { picos } from '../../core/money.ts'
@@ -19,7 +19,7 @@ type Row = {
   startedAt: bigint
 }
 
-/** In the order of their ids, which is that in which they came in. */
+/** The holds in the order of their request ids, which is the order in which the requests came in. */
 export const checkpointedHolds = (db: Connection, { keyId, accountId, after, limit }: CheckpointsQuery): readonly Hold[] =>
   db
     .query<Row, [string, string | null, string | null, number]>(

@@ -1,4 +1,4 @@
-/** Batches of prepaid codes and what came of each code, as operators look through them. Rules: pages.md "Codes"; operator.md "Lists". */
+/** Batches of prepaid codes and the state of each code, as operators see them. Rules: pages.md "Codes"; operator.md "Lists". */
 
 import { desc, eq, lt, or, type SQL, sql } from 'drizzle-orm'
 import { accounts } from '../../../db/schema/accounts.ts'
@@ -11,7 +11,7 @@ export type BatchRow = Readonly<{
   number: number
   id: string
   name: string
-  /** Of each code. */
+  /** The amount of each code. */
   amountPicos: Picos
   count: number
   redeemed: number
@@ -29,10 +29,10 @@ export const stateOfBatch = ({ expiresAt, disabledAt }: BatchRow, now: number): 
 }
 
 export type CodeRow = Readonly<{
-  /** From 1, in the order in which the codes were shown. */
+  /** The code's place, from 1, in the order in which the codes were shown. */
   place: number
   display: string
-  /** The account that redeemed it, by which credit and when; null: none yet. */
+  /** The account that redeemed the code, with which credit and when; null: the code is not redeemed. */
   accountId: string | null
   accountName: string | null
   creditId: string | null
@@ -59,7 +59,7 @@ export class CodeLists {
     return found.find(({ id }) => id === idOrName) ?? found[0]
   }
 
-  /** All of a batch, which is bounded, by their places. */
+  /** All codes of a batch, in the order of their places. The size of a batch is bounded. */
   codes(batchId: string): readonly CodeRow[] {
     return this.#orm
       .select({

@@ -19,7 +19,7 @@ import { SpendReads } from './spend-reads.ts'
 
 const KEYS_COUNTED_MAX = 1_000
 const DISPLAYS_MAX = 20
-/** Of a secret's end, as its display form shows it. */
+/** The last four characters of a secret, as its display form shows them. */
 const LAST4 = /^(?:sk-…?|…)?([0-9A-Za-z]{4})$/
 
 export class ConsoleReads {
@@ -173,7 +173,7 @@ const spentOf = (day: number) =>
 
 type LastShown = Readonly<{ id: string; name: string; number: number }>
 
-/** Each of the three is the order of an index. */
+/** Looks up by id, by name, or in order of age; each is the order of an index. */
 function lookUp(table: typeof accounts | typeof keys, idPrefix: string, search: string, last: LastShown | undefined) {
   if (search === '') return { where: last && lt(table.number, last.number), order: [desc(table.number)] }
   if (search.startsWith(idPrefix)) {

@@ -17,11 +17,11 @@ type Range = Readonly<{ from?: number; to?: number }>
 
 /** `after`: the `next` of the page before. */
 export type ConsoleQuestion =
-  /** Newest first. `search`: the beginning of a name, its case not minded, in the order of names; or of an id (`acc_…`). */
+  /** Accounts, newest first. `search`: the beginning of a name, in upper or lower case, which gives the order of names; or the beginning of an id (`acc_…`). */
   | (Readonly<{ kind: 'accounts'; search?: string }> & Paging)
-  /** The same; a search of four characters, with or without `sk-…`, also finds keys whose secret ends so: at most 20, on the first page, above the others. */
+  /** Keys, in the same way. A search of four characters, with or without `sk-…`, also finds keys whose secret ends with them: at most 20, at the top of the first page. */
   | (Readonly<{ kind: 'keys'; search?: string }> & Paging)
-  /** Of a key or account by settle, else by request id. `only`: what cost more than was held, or was waived. */
+  /** Receipts; of a key or account in the order of settles, otherwise by request id. `only`: receipts that cost more than was held, or that were waived. */
   | (Readonly<{
       kind: 'allReceipts'
       accountId?: string
@@ -37,27 +37,27 @@ export type ConsoleQuestion =
   | (Readonly<{ kind: 'credits'; accountId?: string; ref?: string }> & Range & Paging)
   /** Batches of prepaid codes, newest first. */
   | (Readonly<{ kind: 'codeBatches' }> & Paging)
-  /** By id or name. */
+  /** A batch of codes, by id or name. */
   | Readonly<{ kind: 'codeBatch'; batch: string }>
   | (Readonly<{ kind: 'audit'; target?: string; actor?: string; action?: string }> & Range & Paging)
-  /** A part of the roll-ups of a day over all accounts, by model: put the parts together with `wholeSpend`. */
+  /** A part of the roll-ups of a day over all accounts, by model; `wholeSpend` puts the parts together. */
   | Readonly<{ kind: 'usageOfDay'; day: number; after?: string }>
-  /** Every account with every key, oldest account first; `day`: whose spend is told. */
+  /** Every account with every key, oldest account first. `day`: the day whose spend is returned. */
   | (Readonly<{ kind: 'alertFacts'; day: number }> & Paging)
   /** Receipts of the requests that came in then, newest first and `limit` at a time, priced again: put the parts together with `RepricedSums`. `prices`: by model. */
   | (Readonly<{ kind: 'repriced'; prices: ReadonlyMap<string, Prices>; accountId?: string }> & Range & Paging)
 
-/** Undefined: `after` is no place of this list; of `anyReceipt`: nothing is known of the request. */
+/** Undefined: `after` is no place of this list; in `anyReceipt`: the request is unknown. */
 export type ConsoleFindings = {
   accounts: Page<ListedAccount> | undefined
   keys: Page<ListedKey> | undefined
   allReceipts: Page<ReceiptRow> | undefined
-  /** `receipt`: undefined where there are upstream calls only, which no client paid for. */
+  /** `receipt`: undefined if there are only upstream calls, which no client paid for. */
   anyReceipt: Readonly<{ receipt: ReceiptRow | undefined; attempts: readonly AttemptRow[] }> | undefined
   attempts: Page<AttemptRow>
   credits: Page<CreditRow>
   codeBatches: Page<BatchRow>
-  /** With its codes by their places. */
+  /** The batch with its codes, in the order of their places. */
   codeBatch: Readonly<{ batch: BatchRow; codes: readonly CodeRow[] }> | undefined
   audit: Page<AuditRow>
   usageOfDay: SpendPart | undefined
@@ -79,7 +79,7 @@ export type ListedAccount = Readonly<{
   toppedUpAt: number | null
 }>
 
-/** An account with one of its keys; an account without keys is one row. The rows of an account follow each other, also over the end of a page. */
+/** An account with one of its keys; an account without keys has one row. The rows of an account are adjacent, also across pages. */
 export type AlertFact = Readonly<{
   accountId: string
   accountName: string
@@ -97,6 +97,6 @@ export type AlertKey = Readonly<{
   expiresAt: number | null
   limitPicos: Picos | null
   spentPicos: Picos
-  /** On the day that was asked for; an account's is the sum over its keys. */
+  /** The spend on the day that was asked for; an account's spend is the sum over its keys. */
   spentOfDayPicos: Picos
 }>

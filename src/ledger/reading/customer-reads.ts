@@ -35,7 +35,7 @@ export class CustomerReads {
     return receipt?.keyId === keyId ? receipt : undefined
   }
 
-  /** One row more than is wanted says whether there are more. */
+  /** Reads one row more than is wanted, which tells whether there are more. */
   daily({ keyId, fromDay, toDay, modelId, after = BEFORE_ALL, limit }: QuestionOf<'daily'>): DayPage {
     const place = { afterDay: after.day, afterModel: after.modelId }
     const days = this.#statements.daily.all({ keyId, fromDay, toDay: Math.min(toDay, after.day), modelId, ...place, rows: limit + 1 })
@@ -43,7 +43,7 @@ export class CustomerReads {
   }
 }
 
-/** No id of a model is empty. */
+/** A place before every row, because no model has an empty id. */
 const BEFORE_ALL = { day: Number.MAX_SAFE_INTEGER, modelId: '' }
 
 const given = sql.placeholder

@@ -1,4 +1,4 @@
-/** Sums of a day's roll-ups over the price versions of a model. Money of one key fits int64: an account's credits do. Rules: ledger.md "Roll-ups". */
+/** Sums of a day's roll-ups over the price versions of a model. The money of one key fits int64, because an account's credits do. Rules: ledger.md "Roll-ups". */
 
 import { type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'

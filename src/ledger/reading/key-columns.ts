@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm'
 import { accounts, keys } from '../../../db/schema/accounts.ts'
 import type { ListedKey } from './account-reports.ts'
 
-/** The newest secret is the one to show; an older one may still be in its overlap. */
+/** The columns of a key. The newest secret is shown, although an older one may still be valid for a while. */
 export const keyColumns = {
   id: keys.id,
   accountId: accounts.id,
@@ -24,7 +24,7 @@ export const keyColumns = {
   toppedUpAt: accounts.toppedUpAt,
 }
 
-/** The secret before the last rotation: of those that end, the one that ends last. */
+/** The secret before the last rotation, which is the one that ends last of those that end. */
 const previous = <T>(column: 'display' | 'valid_until') =>
   sql<T>`(select ${sql.raw(column)} from key_secrets where key_number = keys.number and valid_until is not null order by valid_until desc, created_at desc limit 1)`
 

@@ -1,6 +1,6 @@
 /**
  * Lists for operators, newest first and a page at a time: the audit log, credits, attempts, use by day. Every order and filter is that of an index, so
- * that the last page costs what the first one does. Rules: operator.md "Lists".
+ * that the last page costs as much as the first. Rules: operator.md "Lists".
  */
 
 import { and, desc, eq, gte, inArray, lt, lte, type SQL, sql } from 'drizzle-orm'
@@ -21,7 +21,7 @@ import { LOOKED_AT_MAX, type Page, type Paging, pageOf } from './page.ts'
 /** Unix milliseconds: `from` and later, before `to`. */
 export type Range = Readonly<{ from: number | undefined; to: number | undefined }>
 
-/** `actor` and `action` have no index: where they are given a page looks at 10,000 lines at most, and may hold fewer than asked for. */
+/** `actor` and `action` have no index: if one is given, a page looks at 10,000 lines at most, and may hold fewer than asked for. */
 export type AuditQuery = Paging & Range & Readonly<{ target: string | undefined; actor?: string | undefined; action?: string | undefined }>
 export type CreditsQuery = Paging & Range & Readonly<{ accountId: string | undefined; ref: string | undefined }>
 export type AttemptsQuery = Paging & Range & Readonly<{ requestId: string | undefined }>
@@ -43,7 +43,7 @@ export type UsageReport = Readonly<{
   costPicos: Picos
   waivedPicos: Picos
 }>
-/** Of all pages. */
+/** The sums over all pages. */
 export type UsageTotal = Readonly<{ requests: number; costPicos: Picos; waivedPicos: Picos }>
 
 const LIMB = 1_000_000n
@@ -227,5 +227,5 @@ const given = <T>(value: T | undefined, condition: (value: T) => SQL): SQL | und
 /** The first id of a millisecond: ids are a word and a UUIDv7, whose first 48 bits are its time. */
 export const idAt = (prefix: 'crd' | 'req', time: number): string => `${prefix}_${Math.max(0, time).toString(16).padStart(12, '0')}`
 
-/** Of rows of a group, in which it is the same. */
+/** The value of a column that is the same in all rows of a group. */
 const oneOf = (column: SQLiteColumn): SQL<string> => sql<string>`min(${column})`

@@ -1,5 +1,5 @@
 /**
- * Receipts as operators look through them: those of a key or account by its own pages, all of them by request id, which is the order in which they came in.
+ * Receipts as operators see them: those of a key or account by its own pages, all others by request id, which is the order in which requests came in.
  * Rules: operator.md "Lists"; ledger.md "Pages".
  */
 
@@ -11,7 +11,7 @@ import { idAt, type Range } from './operator-lists.ts'
 import { LOOKED_AT_MAX, type Page, type Paging } from './page.ts'
 import { ReceiptPages } from './receipt-pages.ts'
 
-/** `only`: those that cost more than was held for them, or those that were waived. */
+/** `only`: receipts that cost more than was held, or receipts that were waived. */
 export type ReceiptsQuery = Paging &
   Range &
   Readonly<{
@@ -24,7 +24,7 @@ export type ReceiptsQuery = Paging &
 
 type Candidate = { requestId: string; keyId: string; accountId: string; modelId: string; outcome: string }
 
-/** Each is the condition of an index. */
+/** The conditions of `only`; each is that of an index. */
 const ONLY = { 'over hold': 'AND cost_picos > hold_picos', waived: 'AND waived_picos > 0' }
 const LAST_ID = 'req_~'
 const TOGETHER = 512
@@ -39,7 +39,7 @@ export class OperatorReceipts {
     this.#pages = new ReceiptPages(db)
   }
 
-  /** Of a key or account, times are those of the settle; else those at which requests came in. Undefined: `after` is no place in this list. */
+  /** For a key or account, times are those of settles; otherwise the times at which requests came in. Undefined: `after` is no place in this list. */
   list(query: ReceiptsQuery): Page<ReceiptRow> | undefined {
     const { keyId, accountId, only } = query
     if (only === undefined && keyId !== undefined) return this.#pages.page({ ...query, of: { keyId } })
@@ -52,7 +52,7 @@ export class OperatorReceipts {
     return this.#pages.receipt(requestId)
   }
 
-  /** Also of a request without a receipt. */
+  /** The attempts of a request, also if it has no receipt. */
   attempts(requestId: string): readonly AttemptRow[] {
     return this.#pages.attempts(requestId)
   }
@@ -70,7 +70,7 @@ export class OperatorReceipts {
     return { rows: this.#rowsOf(found), next: null }
   }
 
-  /** Newest first, so many at a time. The order of the joins is kept, so that the receipts lead. */
+  /** Receipts, newest first, read in batches. The joins keep their order, so that receipts are read first. */
   *#candidates({ from, to, after, only }: ReceiptsQuery): Iterable<Candidate> {
     const before = [after, to === undefined ? undefined : idAt('req', to)].reduce<string>(
       (earliest, id) => (id === undefined || id > earliest ? earliest : id),

@@ -1,4 +1,4 @@
-/** A page of a list, and where the next one goes on: by the last row's own place, never by a count of rows. Rules: operator.md "Lists"; ledger.md "Pages". */
+/** A page of a list, and where the next one goes on: after the place of the last row, never after a count of rows. Rules: operator.md "Lists"; ledger.md "Pages". */
 
 /** `after`: the `next` of the page before; `limit`: 1 or more. */
 export type Paging = Readonly<{ after: string | undefined; limit: number }>
@@ -6,7 +6,7 @@ export type Paging = Readonly<{ after: string | undefined; limit: number }>
 /** `next`: where the next page goes on; null after the last one. A filtered page may hold fewer rows than asked for, even none, and still have a next one. */
 export type Page<Row> = Readonly<{ rows: readonly Row[]; next: string | null }>
 
-/** Rows. A page that finds little looks no further: its reader goes on with the next one. */
+/** The most rows that a page looks at. A page that has found few of them stops there, and its reader goes on with the next page. */
 export const LOOKED_AT_MAX = 10_000
 
 /** One row more than asked for tells whether there is another page. */

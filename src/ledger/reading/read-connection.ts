@@ -20,7 +20,7 @@ export class ReadConnection {
     this.#onFault = onFault
   }
 
-  /** After a failure the file is opened anew. */
+  /** Answers a question. After a failure the ledger is opened anew. */
   answer(place: Place, question: Question): Finding {
     try {
       if (question.kind === 'statementKey') return publicKeyAt(place)
@@ -49,7 +49,7 @@ export class ReadConnection {
   }
 }
 
-/** Where none is configured there are no statements either. */
+/** The public key; if none is configured, there are no statements either. */
 function publicKeyAt(place: Place): Finding {
   const key = statementKeyAt(place)
   return key === undefined ? 'unavailable' : { publicKey: key.publicKey }

@@ -1,5 +1,5 @@
 /**
- * Reads of the ledger on a thread and a connection of their own: no commit waits for them, and none of them for a commit. One question at a time goes to the
+ * Reads of the ledger on a thread and a connection of their own: no commit waits for a read, and no read waits for a commit. One question at a time goes to the
  * thread; the others wait in turn. A thread that does not answer in time is given up. Rules: ledger.md "Reads".
  */
 
@@ -14,7 +14,7 @@ type Options = Readonly<{
   onFault: (fault: LedgerFault) => void
   /** The time limit of one question. */
   timeoutMs?: number
-  /** How long the thread is waited for; default: until it answers or is given up. */
+  /** Decides how long to wait for the thread; default: until it answers or is given up. */
   whileHeard?: <T>(asking: Promise<T>) => Promise<T | 'unavailable'>
 }>
 

@@ -1,6 +1,6 @@
 /**
- * A page of receipts, newest first, of a key or of all keys of an account: by the page table, and the receipts that have no row in it yet. A reader's
- * connection, never the writer's. Rules: ledger.md "Pages".
+ * A page of receipts, newest first, of a key or of all keys of an account, from the page table and from the receipts that have no row in it yet. The
+ * connection is a reader's, never the writer's. Rules: ledger.md "Pages".
  */
 
 import { and, desc, eq, sql } from 'drizzle-orm'
@@ -24,11 +24,11 @@ export type PageQuery = Readonly<{
   usageSource?: UsageSource | undefined
   /** `next` of the page before. */
   after?: string | undefined
-  /** Rows a page, 1 or more. */
+  /** The most rows in a page, 1 or more. */
   limit: number
 }>
 
-/** How many rows are looked at together where a filter may refuse them. */
+/** How many rows are read at once if a filter may refuse them. */
 const FILTERED_TOGETHER = 512
 
 export class ReceiptPages {
@@ -52,7 +52,7 @@ export class ReceiptPages {
     return row === undefined ? undefined : receiptOf(row)
   }
 
-  /** The upstream calls of a request that are not the one of its receipt, in their order; also of a request that has no receipt. */
+  /** The upstream calls of a request that are not the one of its receipt, in their order; the request need not have a receipt. */
   attempts(requestId: string): readonly AttemptRow[] {
     return this.#rows.attempts.all({ requestId }).map(attemptOf)
   }
@@ -102,7 +102,7 @@ export class ReceiptPages {
   }
 }
 
-/** The place itself, or that of time `to` where the place is not before it. */
+/** `place`, or the place of time `to` if `place` is not before that. */
 const earlier = (place: ReceiptPlace, to: number | undefined): ReceiptPlace => {
   const end = to === undefined ? LATEST : { settledAt: to, number: 0 }
   return isBefore(place, end) ? place : end

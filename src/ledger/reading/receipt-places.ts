@@ -1,16 +1,16 @@
-/** Where receipts stand in time, newest first: of one key by the page table, of those without a row by their numbers, and merged. Rules: ledger.md "Pages". */
+/** The places of receipts in time, newest first: by key from the page table, by number for receipts without a row in it, and both merged. Rules: ledger.md "Pages". */
 
 import type { Connection } from '../sql/connection.ts'
 import { PAGED_TO } from '../sql/paged.ts'
 import { numbersIn } from '../sql/sql-list.ts'
 
-/** `settledAt` in Unix milliseconds; among receipts of the same one the later written is newer. */
+/** `settledAt`: Unix milliseconds. Among receipts of the same millisecond, the one that was written later is newer. */
 export type ReceiptPlace = Readonly<{ settledAt: number; number: number }>
 
-/** From `from` on, and before the place `before`. */
+/** Places from time `from` on, and before the place `before`. */
 export type PlaceRange = Readonly<{ from: number; before: ReceiptPlace }>
 
-/** Gives the next places of one source; none only at its end. */
+/** Returns the next places of one source; an empty list only at its end. */
 type Source = (count: number) => readonly ReceiptPlace[]
 
 export const LATEST: ReceiptPlace = { settledAt: Number.MAX_SAFE_INTEGER, number: 0 }
@@ -18,7 +18,7 @@ export const LATEST: ReceiptPlace = { settledAt: Number.MAX_SAFE_INTEGER, number
 const FIRST_CHUNK = 16
 const CHUNK_MAX = 4_096
 
-/** Of keys by the page table. Their newest places are found by one statement: an account may have thousands of keys, and a page is of few of them. */
+/** Sources of keys from the page table. One statement finds the newest places of all keys: an account may have thousands of keys, and a page has receipts of few. */
 export function placesOfKeys(db: Connection, keyNumbers: readonly number[], range: PlaceRange): readonly Source[] {
   const newest = (column: string) => `(SELECT ${column} FROM receipt_pages
      WHERE key_number = k.value AND settled_at >= ?2 AND (settled_at, receipt_number) < (?3, ?4) AND receipt_number <= m.mark
@@ -55,7 +55,7 @@ function placesOfKey(db: Connection, keyNumber: number, { from, before }: PlaceR
   }
 }
 
-/** Of receipts that have no row in the page table yet: some thousands, unless the storage failed for long. */
+/** The source of receipts that have no row in the page table yet: a few thousand, unless the storage failed for long. */
 export function placesOfTail(db: Connection, keyNumbers: readonly number[], { from, before }: PlaceRange): Source {
   let places: readonly ReceiptPlace[] | undefined
   const read = (): readonly ReceiptPlace[] =>
@@ -79,7 +79,7 @@ type Head = { place: ReceiptPlace; chunk: readonly ReceiptPlace[]; at: number; s
 
 /** Any number of sources as one, newest first. */
 export class PlaceMerge {
-  /** By place, the newest last: that is where one is taken. */
+  /** Sorted by place, the newest last, because the last one is taken. */
   readonly #heads: Head[] = []
 
   constructor(sources: readonly Source[]) {

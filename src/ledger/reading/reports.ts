@@ -1,5 +1,5 @@
 /**
- * What people read of the ledger: questions as data, answered beside the writer and never in its way. A question names its client, so that one client's many
+ * The questions that people ask of the ledger, as data, answered beside the writer without delaying it. A question names its client, so that one client's many
  * questions keep others waiting. Rules: ledger.md "Reads". Nothing here throws: a ledger that cannot be read says `unavailable`.
  */
 
@@ -41,9 +41,9 @@ export type Question =
       after?: string
       limit: number
     }>
-  /** A request of that key; of another's nothing is known. */
+  /** A request of that key; a request of another key is unknown. */
   | Readonly<{ kind: 'receipt'; keyId: string; requestId: string }>
-  /** The public half of the key that signs the ledger's statements; made where there is none yet. */
+  /** The public half of the key that signs the ledger's statements; the key is made if there is none yet. */
   | Readonly<{ kind: 'statementKey' }>
   /** A page, newest day first. Days are whole UTC days since 1970, both ends included. `after`: the last row of the page before. */
   | Readonly<{ kind: 'daily'; keyId: string; fromDay: number; toDay: number; modelId: string | null; after?: DayPlace; limit: number }>

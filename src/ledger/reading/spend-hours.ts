@@ -1,6 +1,6 @@
 /**
- * The spend of one day by hour, from its receipts: first those that have their row in the page table, by key and time, then those that have none yet. Where the
- * table ended when the first part was read stays in the cursor, so that no receipt is missed or counted twice while it grows. Rules: ledger.md "Pages", "Reads".
+ * The spend of one day by hour, from its receipts: first those that have their row in the page table, by key and time, then those that have none yet. The cursor keeps
+ * where the table ended when the first part was read, so that no receipt is missed or counted twice while the table grows. Rules: ledger.md "Pages", "Reads".
  */
 
 import { DAY_MS } from '../../core/utc.ts'
@@ -9,12 +9,12 @@ import { PAGED_TO } from '../sql/paged.ts'
 import type { SpendHoursQuestion, SpendPart } from './account-reports.ts'
 import { BY, named, rowOf, type SumRow, sumAs, TOKENS_AND_MONEY } from './spend-rows.ts'
 
-/** Null: all keys, or models. */
+/** `onlyKey`, `onlyModel`: null for all keys, or all models. */
 type Walk = Readonly<{ account: number; onlyKey: number | null; onlyModel: number | null }>
 
-/** Receipts that a part looks at: some milliseconds. */
+/** How many receipts a part looks at, which takes a few milliseconds. */
 const LOOKED_AT_MAX = 5_000
-/** `p`, the mark, and the place of a row of the page table; `t`, the mark, and the number of a receipt. */
+/** A cursor is `p`, the end of the page table at the first part, and the place of a row of it; or `t`, the same end, and the number of a receipt. */
 const PAGED = /^p:(\d{1,16}):(\d{1,15}):(\d{1,15}):(\d{1,15})$/
 const TAIL = /^t:(\d{1,16}):(\d{1,16})$/
 

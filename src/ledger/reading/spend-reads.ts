@@ -14,10 +14,10 @@ type Walk = Readonly<{ account: number; onlyKey: number | null; onlyModel: numbe
 const BEFORE_ALL = '0:0:0:0'
 const PLACE = /^\d{1,15}:\d{1,15}:\d{1,15}:\d{1,15}$/
 
-/** Roll-ups that a part looks at. By key hardly two of them are one row, and a row costs more than a look. */
+/** How many roll-ups a part looks at. By key nearly each gives a row of its own, and a row costs more than a look. */
 const LOOKED_AT_MAX = { day: 4_000, model: 4_000, key: 1_000 }
 
-/** The order of the joins is kept, so that the keys lead. */
+/** The joins keep their order, so that keys are read first. */
 const WALK = `FROM keys k CROSS JOIN usage_daily u
   WHERE u.key_number = k.number AND k.account_number = $account AND k.number >= $key
     AND (CAST($onlyKey AS BIGINT) IS NULL OR k.number = $onlyKey) AND u.day BETWEEN $fromDay AND $toDay
@@ -35,7 +35,7 @@ const sumsOf = (
     ${TOKENS_AND_MONEY}, ${sumAs('estimated_picos', 'estimated')}
   FROM (SELECT u.* ${walk} LIMIT $looked) w ${where} GROUP BY day, ${group}`
 
-/** Of a day, over all accounts: by the index of days, which goes on in the order of the key. */
+/** The roll-ups of a day over all accounts, by the index of days, whose order goes on with the key. */
 const WALK_OF_DAY = `FROM usage_daily u WHERE u.day = $day AND (u.key_number, u.model_number, u.price_number) > ($key, $model, $price)
   ORDER BY u.key_number, u.model_number, u.price_number`
 const LAST_OF_DAY = `SELECT key_number || ':' || day || ':' || model_number || ':' || price_number AS place ${WALK_OF_DAY} LIMIT 1 OFFSET $looked - 1`
@@ -62,7 +62,7 @@ export class SpendReads {
     return { rows: rows.map(rowOf), next }
   }
 
-  /** By model. Undefined: `after` is no place. */
+  /** A part of a day over all accounts, by model. Undefined: `after` is no place. */
   ofDay({ day, after = BEFORE_ALL }: QuestionOf<'usageOfDay'>): SpendPart | undefined {
     if (!PLACE.test(after)) return undefined
     const [key = 0, , model = 0, price = 0] = after.split(':').map(Number)

@@ -4,7 +4,7 @@ import { picos } from '../../core/money.ts'
 import { type Rates, savedByCache } from '../../core/pricing.ts'
 import type { SpendRow } from './account-reports.ts'
 
-/** What rows are of, and by which columns they are summed: by price version in any case, so that a sum of tokens has one rate. */
+/** The things that rows are about, and the columns by which they are summed. The price version is always one, so that each sum of tokens has one rate. */
 export const BY = {
   day: { id: "''", name: "''", group: 'price_number' },
   model: { id: 'm.id', name: "''", group: 'price_number' },
@@ -18,10 +18,10 @@ export const named = (sums: string, { id, name }: (typeof BY)['day']): string =>
     p.server_tool_use_rate_picos AS "serverToolUseRate"
   FROM (${sums}) x JOIN price_versions p ON p.number = x.price_number JOIN models m ON m.number = p.model_number JOIN keys k ON k.number = x.key_number`
 
-/** Of one price version: of int64, as what it sums. */
+/** A sum over one price version, as int64 like the values that it sums. */
 export const sumAs = (what: string, name: string): string => `CAST(sum(${what}) AS BIGINT) AS "${name}"`
 
-/** Of roll-ups and of receipts alike. */
+/** The columns that roll-ups and receipts both have. */
 export const TOKENS_AND_MONEY = [
   sumAs('input_tokens', 'input'),
   sumAs('output_tokens', 'output'),

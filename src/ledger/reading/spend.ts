@@ -1,4 +1,4 @@
-/** The parts of what an account spent put together: one row a day (or hour) and thing, the newest first, and of one the dearest first. Rules: ledger.md "Roll-ups". */
+/** Puts together the parts of what an account spent: one row for each day (or hour) and thing, newest first, and within a day the dearest first. Rules: ledger.md "Roll-ups". */
 
 import { picos, ZERO } from '../../core/money.ts'
 import { addUsage, NO_USAGE } from '../../core/usage.ts'
@@ -7,7 +7,7 @@ import type { QuestionOf, Reports, Unread } from './reports.ts'
 
 const NOTHING: SpendSums = { requests: 0, usage: NO_USAGE, costPicos: ZERO, waivedPicos: ZERO, estimatedPicos: ZERO, savedPicos: ZERO }
 
-/** All parts of it, each in the client's turn; of a day over all accounts too. Undefined: there is no such account or key. */
+/** Asks for all parts, each in the client's turn; also for those of a day over all accounts. Undefined: there is no such account or key. */
 export async function wholeSpend(
   reports: Reports,
   client: string,
@@ -35,7 +35,7 @@ export function mergeSpend(rows: readonly SpendRow[]): readonly SpendRow[] {
   )
 }
 
-/** Of a table's foot, and of what a chart stacks. */
+/** The sum of rows, for the foot of a table and for the stacks of a chart. */
 export const sumSpend = (rows: readonly SpendSums[]): SpendSums => rows.reduce(addSums, NOTHING)
 
 const addSums = (a: SpendSums, b: SpendSums): SpendSums => ({

@@ -1,5 +1,5 @@
 /**
- * Statements on the reading thread, a part at a time: between two parts others have their turn, and nothing is held open. Rules: ledger.md "Statements",
+ * Statements on the reading thread, a part at a time: between two parts other questions have their turn, and nothing is held open. Rules: ledger.md "Statements",
  * "Reads".
  */
 
@@ -12,20 +12,20 @@ import type { QuestionOf } from './reports.ts'
 
 type Begun = { readonly pieces: Generator<string>; next: number }
 
-/** Begun and not taken to their end; one more takes the place of the one that waits longest. */
+/** The most statements that are begun and not read to their end; another one replaces the one that has waited longest. */
 const BEGUN_MAX = 16
 /** The most lines a part may read: some ten milliseconds. */
 const PART_LINES = 400
-/** Looking at rows without a line costs as much as so many. */
+/** A pause without a line counts as this many lines, because looking at rows costs about as much. */
 const PAUSE_LINES = 400
 
 export class StatementReads {
   readonly #db: Connection
   readonly #place: Place
-  /** By ticket; the one that was asked for last is last. */
+  /** Statements that are begun, by ticket; the one that was asked for last is last. */
   readonly #begun = new Map<string, Begun>()
 
-  /** `place`: of the ledger, whose key it is. */
+  /** `place`: the place of the ledger, whose key signs the statements. */
   constructor(db: Connection, place: Place) {
     this.#db = db
     this.#place = place

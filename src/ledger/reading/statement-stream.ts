@@ -8,7 +8,7 @@ import type { Reports, Unread } from './reports.ts'
 const PAUSE_MS = 100
 const PAUSES_MAX = 100
 
-/** A part that cannot be read breaks the stream, so that no reader takes what came for the whole statement, whose signature comes last. Undefined: no such account. */
+/** If a part cannot be read, the stream fails, so that no reader mistakes a part for the whole statement, whose signature comes last. Undefined: there is no such account. */
 export async function statementStream(
   reports: Reports,
   client: string,

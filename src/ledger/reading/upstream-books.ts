@@ -1,5 +1,5 @@
 /**
- * Our books of what upstreams were asked for: every receipt with an upstream and every attempt, in buckets of time, so that they can be held against the
+ * Our books of upstream calls: every receipt with an upstream and every attempt, in buckets of time, so that they can be compared with the
  * upstream's own. One pass over the rows, whatever the number of buckets. Rules: operator.md "Reconciliation".
  */
 
@@ -14,13 +14,13 @@ export type Attribution = 'start' | 'settle'
 /** Buckets of one width from `from` on, before `to`; Unix milliseconds. `upstreams`: names; undefined: all. */
 export type BooksQuery = Readonly<{ from: number; to: number; widthMs: number; by: Attribution; upstreams: readonly string[] | undefined }>
 
-/** charged and waived: receipts, paid by the customer and by us · attempts: calls beside a receipt. */
+/** charged: receipts that the customer paid · waived: receipts that we paid · attempts: calls without a receipt of their own. */
 export const CAUSES = ['charged', 'waived', 'attempts'] as const
 export type Cause = (typeof CAUSES)[number]
 
 /**
- * `bucket`: its place from the first one on. `inexact`: calls with a figure that is ours, or the last one before a cut. `crossing`: began in one bucket and
- * ended in another.
+ * `bucket`: the index of the bucket. `inexact`: calls with a figure that is our estimate, or the last one before a cut. `crossing`: calls that began in one bucket
+ * and ended in another.
  */
 export type BooksRow = Readonly<{
   bucket: number
@@ -33,7 +33,7 @@ export type BooksRow = Readonly<{
   pricePicos: Picos
 }>
 
-/** A call of ours. `attempt`: null for that of the receipt. */
+/** A call of ours. `attempt`: null for the call of the receipt. */
 export type BooksCall = Readonly<{
   bucket: number
   model: string
@@ -60,7 +60,7 @@ const COUNTERS = [
 ]
 const LIMB = 1_000_000n
 
-/** Every call that began (`$by` is 0) or ended (1) in the time. */
+/** The time by which a call counts: when it began (`$by` is 0) or ended (1). */
 const timeOf = (started: string, ended: string): string => `CASE WHEN $by = 0 THEN ${started} ELSE ${ended} END`
 const isInTime = (at: string): string => `${at} >= $from AND ${at} < $to`
 const CALLS = `
@@ -106,7 +106,7 @@ export function upstreamBooks(db: Connection, query: BooksQuery): readonly Books
     }))
 }
 
-/** Of these buckets, `limit` each: first what explains a difference most likely (inexact, then crossing, then waived and attempts), then the largest. */
+/** The calls of these buckets, `limit` for each: first those that most likely explain a difference (inexact, then crossing, then waived and attempts), then the largest. */
 export function upstreamCalls(db: Connection, query: BooksQuery, buckets: readonly number[], limit: number): readonly BooksCall[] {
   const suspicion = `${IS_INEXACT} DESC, ${IS_CROSSING} DESC, cause <> 'charged' DESC, price DESC, request_id`
   return db

@@ -1,5 +1,5 @@
 /**
- * The vendor's own books: the usage report of its admin API, buckets of time with what each model used in them. Pages and files are put together; what stands
+ * The vendor's own books: the usage report of its admin API, which has buckets of time with each model's use. Pages and files are put together; a row that is
  * in two of them counts once. Source: https://platform.claude.com/docs/en/api/admin-api/usage-cost/get-messages-usage-report. Rules: operator.md
  * "Reconciliation".
  */
@@ -8,13 +8,13 @@ import { isObject } from '../../core/json.ts'
 import { addUsage, NO_USAGE, type Usage } from '../../core/usage.ts'
 import { isoTime } from '../../core/utc.ts'
 
-/** `model`: null where the report does not tell models apart. Times are Unix milliseconds. */
+/** `model`: null if the report does not tell models apart. Times are Unix milliseconds. */
 type ReportedUse = Readonly<{ model: string | null; usage: Usage }>
 type Bucket = Readonly<{ from: number; to: number; uses: readonly ReportedUse[] }>
 /** Buckets of one width, in the order of time. `isCut`: the report has more pages than were given. */
 export type UsageReport = Readonly<{ buckets: readonly Bucket[]; widthMs: number; isCut: boolean }>
 
-/** `problem`: what is wrong with it, in words for the operator. */
+/** `problem`: what is wrong with the report, in words for the operator. */
 export type ReportProblem = Readonly<{ problem: string }>
 
 type Page = Readonly<{ buckets: readonly Bucket[]; hasMore: boolean }>
@@ -91,5 +91,5 @@ function usageOf(result: Readonly<Record<string, unknown>>): Usage | undefined {
   return Object.values(usage).every((count) => Number.isSafeInteger(count) && count >= 0) ? usage : undefined
 }
 
-/** A counter that is missing is 0; one that is no number spoils the report. */
+/** A missing counter is 0; a counter that is no number makes the report a problem. */
 const countOf = (value: unknown): number => (value === undefined || value === null ? 0 : typeof value === 'number' ? value : Number.NaN)

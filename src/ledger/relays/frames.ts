@@ -4,7 +4,7 @@ import { deserialize, serialize } from 'bun:jsc'
 import type { Socket } from 'bun'
 
 const HEAD_BYTES = 4
-/** The largest message has an answer of some twelve megabytes; a length beyond it is no length. */
+/** The longest message that is accepted; the largest real one has an answer of about twelve megabytes. */
 const FRAME_BYTES_MAX = 64 * 1024 * 1024
 
 function frameOf(message: unknown): Uint8Array {
@@ -15,16 +15,16 @@ function frameOf(message: unknown): Uint8Array {
   return frame
 }
 
-/** Puts together what comes in pieces. */
+/** Puts messages together that arrive in pieces. */
 export class FrameReader {
   #pieces: Uint8Array[] = []
   #bytes = 0
   /** How many bytes the next message needs at least. */
   #needed = HEAD_BYTES
 
-  /** The messages that are whole now. Throws where the bytes are none of ours. */
+  /** Takes a piece, and returns the messages that are whole now. Throws if the bytes are no frame of ours. */
   read(chunk: Uint8Array): readonly unknown[] {
-    // Copied: the buffer of a chunk is used again.
+    // The chunk is copied, because its buffer is used again.
     this.#pieces.push(chunk.slice())
     this.#bytes += chunk.byteLength
     if (this.#bytes < this.#needed) return []
@@ -49,7 +49,7 @@ export class FrameReader {
   }
 }
 
-/** What a socket does not take at once goes out when it has room. */
+/** Writes frames to a socket; bytes that it does not take at once are written when it has room. */
 export class FrameWriter {
   readonly #socket: Pick<Socket<unknown>, 'write'>
   #unsent: Uint8Array[] = []

@@ -9,7 +9,7 @@ import { peerOf } from './peer.ts'
 import { asOwnSocket } from './socket-file.ts'
 
 export type Connection = Readonly<{
-  /** Of the process at the other end. */
+  /** The id of the process at the other end. */
   pid: number
   readonly unsentBytes: number
   send(message: FromHub): void
@@ -84,7 +84,7 @@ class RelayConnection implements Connection {
     if (this.isOpen) this.writer.write(message)
   }
 
-  /** What was read of it is not heard any more. */
+  /** Closes the connection; messages that were already read from it are ignored. */
   close(): void {
     this.isOpen = false
     this.#socket.end()

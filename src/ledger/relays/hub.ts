@@ -13,12 +13,12 @@ import type { SharedState } from './shared-state.ts'
 export type HubOptions = Readonly<{
   path: string
   state: SharedState
-  /** Processes that were relays of the ledger process before this one, and live. */
+  /** Living processes that were relays of the previous ledger process. */
   expected?: readonly number[]
   now: () => number
   isSound: () => boolean
   onFault: (fault: LedgerFault) => void
-  /** How long a relay that is not heard of keeps what it has. */
+  /** How long a silent relay keeps what it has. */
   silenceMs?: number
   /** Default: a socket, and the kernel's word. */
   listen?: typeof listenForRelays
@@ -32,7 +32,7 @@ export class RelayHub implements Relays {
   #thread: ThreadHandle | undefined
   #isReady = false
   #wasWritable = true
-  /** The file at its path is not the one that is open. */
+  /** Whether the file at the ledger's path is not the open one. */
   #isLost = false
   #emptied: (() => void)[] = []
 
@@ -99,7 +99,7 @@ export class RelayHub implements Relays {
     return thread
   }
 
-  /** All begin anew: what they hold they say to the next one. */
+  /** Makes all relays join again: they tell the next thread what they hold. */
   #onThreadEnd(): void {
     this.#thread = undefined
     this.#isReady = false
@@ -135,7 +135,7 @@ export class RelayHub implements Relays {
     const relay = this.#living.get(message.bootId)
     if (relay === undefined) return
     const { boot } = message
-    // Where the storage cannot take it now, it comes again soon.
+    // The storage cannot take the relay now, so its connection is dropped, and it soon tries again.
     if (boot === undefined) {
       drop(relay)
       return
@@ -146,7 +146,7 @@ export class RelayHub implements Relays {
     if (this.#isReady) relay.connection?.send({ kind: 'ready' })
   }
 
-  /** Leases are granted once all that live have said what they hold. */
+  /** Lets leases be granted once all living relays have said what they hold. */
   #onLooked(): void {
     if (!this.#isReady && this.#thread !== undefined && this.#living.areAllThere) {
       this.#isReady = true
@@ -178,7 +178,7 @@ export class RelayHub implements Relays {
         this.#options.state.hear(boot, message.word)
         break
       case 'leave':
-        // It goes when its process does; until then it hears what it had asked.
+        // The relay gets the answers to its tasks before it hears that it has left.
         this.#end(relay)
     }
   }
@@ -221,7 +221,7 @@ export class RelayHub implements Relays {
     drop(relay)
   }
 
-  /** Its leases go, and its requests are waived. */
+  /** Ends a relay: its leases end, and its requests in flight are waived. */
   #end(relay: Relay): void {
     const { boot } = relay
     if (!this.#living.noteEnded(relay) || boot === undefined) return

@@ -13,7 +13,7 @@ type Hearing = Readonly<{
 
 export type LinkSocket = Readonly<{ send(message: ToHub): void; close(): void }>
 
-/** Undefined: nothing listens there, or what is not ours. */
+/** Undefined: nothing listens there, or a socket of another user does. */
 export async function connectToHub(path: string, { hear, onClosed, onFault }: Hearing): Promise<LinkSocket | undefined> {
   if (!isOwnSocket(path)) return undefined
   const reader = new FrameReader()

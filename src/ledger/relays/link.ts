@@ -1,6 +1,6 @@
 /**
- * A relay's side of the socket to the ledger process: to the writer it is a thread, whose death is the connection's. It comes again until it is let in or told that it is
- * fenced. Rules: processes.md "Relays", "Death".
+ * A relay's side of the socket to the ledger process: to the writer the link looks like a thread that dies when the connection ends. The link connects again until it is let in, or
+ * is told that this relay is fenced. Rules: processes.md "Relays", "Death".
  */
 
 import type { Enter, ThreadHandle, ThreadListener } from '../admission/thread-handle.ts'
@@ -13,15 +13,15 @@ import type { Held, Question, Reply, Word } from './shared-state.ts'
 export type LinkOptions = Readonly<{
   path: string
   bootId: string
-  /** What it holds now. */
+  /** Returns what this relay holds now. */
   runs: () => RelayRuns
   held: () => Held
   onNews: (message: NodeMessage) => void
-  /** It hears of no other's changes until it is there again. */
+  /** Called when the connection is lost: until it is there again, changes of other processes are not heard of. */
   onMissed: () => void
-  /** Others may have what it held: it must end. */
+  /** Called when other processes may have what this relay held: this process must end. */
   onFenced: (reason: string) => void
-  /** Something was heard. */
+  /** Called when any message was heard. */
   onHeard: () => void
   onFault: (fault: LedgerFault) => void
   /** How long the first try may take; undefined: as long as it takes. */
@@ -30,7 +30,7 @@ export type LinkOptions = Readonly<{
   connect?: typeof connectToHub
 }>
 
-/** Half of what the ledger process waits for. */
+/** How long the link may be silent until this relay admits nothing: half of the silence after which the ledger process ends it. */
 const TRUSTED_MS = 5_000
 const PING_MS = 250
 const RETRY_MS = 25
@@ -44,7 +44,7 @@ export class RelayLink {
   #isSound = true
   #isFenced = false
   #isOver = false
-  /** By both clocks, of which one stands still while a machine sleeps: when the last ping was sent that came back. */
+  /** When the last answered ping was sent, by both clocks, because the monotonic one stops while a machine sleeps. */
   #trusted = { wallMs: Number.NEGATIVE_INFINITY, monotonicMs: Number.NEGATIVE_INFINITY }
   readonly #pings = new Map<number, Readonly<{ wallMs: number; monotonicMs: number }>>()
   #lastNumber = 0
@@ -70,13 +70,13 @@ export class RelayLink {
     return handle
   }
 
-  /** False from half of the silence on that ends a relay: what it holds may soon be another's. */
+  /** False from half of the silence that ends a relay, because other processes may soon have what this one holds. */
   mayAdmit(): boolean {
     const { wallMs, monotonicMs } = this.#trusted
     return this.#isReady && performance.now() - monotonicMs < TRUSTED_MS && Date.now() - wallMs < TRUSTED_MS
   }
 
-  /** What was read since then would be read so now: nothing that operators changed since is still on its way, but for a moment. */
+  /** Whether a read of that time still counts: all later changes of operators have arrived, except those of the last moment. */
   isCurrent(askedAtMs: number): boolean {
     return this.mayAdmit() && askedAtMs >= this.#readySinceMs
   }
@@ -114,7 +114,7 @@ export class RelayLink {
     return { problem: 'unwritable', message: `${path}: this process is no relay of the ledger process` }
   }
 
-  /** One try: until it is welcome, or the connection ends. */
+  /** Tries once to be let in; resolves when the relay is welcome, or when the connection ends. */
   async #comeIn(listener: ThreadListener): Promise<'in' | 'out'> {
     const { path, bootId, runs, held, onFault, connect = connectToHub } = this.#options
     const { promise, resolve } = Promise.withResolvers<'in' | 'out'>()

@@ -1,13 +1,13 @@
 /**
- * Which relays live: those that have joined, and processes that were relays of the ledger process before this one and have not come again. One is gone when its process is,
- * or when it was not heard of for too long. Rules: processes.md "Death".
+ * Keeps which relays live: those that have joined, and relays of the previous ledger process that have not come again yet. A relay is gone when its process has ended, or when
+ * it was silent for too long. Rules: processes.md "Death".
  */
 
 import type { Connection } from './hub-socket.ts'
 import type { Hello } from './messages.ts'
 import { beginningOf as beginningInKernel } from './peer.ts'
 
-/** `boot`: undefined until the thread knows it. `beginning`: by which its process is told from a later one of the same number. */
+/** `boot`: undefined until the thread knows it. `beginning`: when the process began, which tells it from a later process of the same number. */
 export type Relay = {
   readonly bootId: string
   readonly pid: number
@@ -21,18 +21,18 @@ export type Relay = {
 type Watching = Readonly<{
   silenceMs?: number | undefined
   beginningOf?: ((pid: number) => string | undefined) | undefined
-  /** Its process is gone, or it was not heard of for too long. */
+  /** Called when the process of a relay has ended, or when the relay was silent for too long. */
   onGone: (relay: Relay, why: 'dead' | 'silent') => void
-  /** After each look. */
+  /** Called after each look. */
   onLooked: () => void
 }>
 
 const SILENCE_MS = 10_000
 /** A relay that died is found dead by the second or third look. */
 const LOOK_MS = 20
-/** Then this process did not run itself, and heard no one. */
+/** If two looks are this far apart, this process itself did not run, and could hear no relay. */
 const AWAY_MS = 2_000
-/** It does not read any more. */
+/** A relay with more unsent bytes than this counts as one that does not read any more. */
 const UNSENT_BYTES_MAX = 256 * 1024 * 1024
 
 export class LivingRelays {
@@ -60,7 +60,7 @@ export class LivingRelays {
     return this.#relays.size === 0 && this.#awaited.size === 0
   }
 
-  /** All that live have joined. */
+  /** Whether all living relays have joined. */
   get areAllThere(): boolean {
     return this.#awaited.size === 0 && this.all().every(({ boot }) => boot !== undefined)
   }
@@ -77,7 +77,7 @@ export class LivingRelays {
     return this.#relays.get(bootId)
   }
 
-  /** It is known, or new, or one of those that are waited for. */
+  /** Whether the relay may join: it is known, or new, or expected to come again. */
   mayJoin({ bootId, isNew }: Hello, pid: number): boolean {
     return !this.#ended.has(bootId) && (isNew || this.#relays.has(bootId) || this.#mayReturn.has(pid))
   }
@@ -90,13 +90,13 @@ export class LivingRelays {
     return relay
   }
 
-  /** The thread knows it. */
+  /** To be called when the thread knows the relay. */
   noteJoined(relay: Relay, boot: number): void {
     relay.boot = boot
     this.#awaited.delete(relay.pid)
   }
 
-  /** It may not come again. False: it may not already. */
+  /** Notes that the relay may not come again. False: that was noted before. */
   noteEnded({ bootId }: Relay): boolean {
     if (this.#ended.has(bootId)) return false
     this.#ended.add(bootId)

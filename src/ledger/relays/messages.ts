@@ -4,32 +4,32 @@ import type { NodeMessage } from '../nodes.ts'
 import type { Committed, RelayRuns, TasksMessage } from '../task.ts'
 import type { Held, Question, Reply, Word } from './shared-state.ts'
 
-/** Both sides are the same program, but for a moment while it is replaced. */
+/** The version of the messages. Both sides are the same program, except for a moment while it is replaced. */
 export const PROTOCOL = 1
 
-/** `isNew`: it was no relay before. `held`: what it has of what relays share, beside the money. */
+/** `isNew`: the process was no relay before. `held`: what the relay has of the things that relays share, apart from the money. */
 export type Hello = Readonly<{ kind: 'hello'; protocol: number; bootId: string; isNew: boolean; runs: RelayRuns; held: Held }>
 
 export type ToHub =
   | Hello
   | TasksMessage
-  /** It lives. Its number comes back. */
+  /** The relay lives; the answer has the same number. */
   | Readonly<{ kind: 'ping'; number: number }>
   | Readonly<{ kind: 'question'; number: number; question: Question }>
   | Readonly<{ kind: 'word'; word: Word }>
-  /** It ends, and has asked all. */
+  /** The relay ends, and has sent all its tasks. */
   | Readonly<{ kind: 'leave' }>
 
 export type FromHub =
   | Readonly<{ kind: 'welcome'; boot: number }>
-  /** It is a relay no more: others may have what it held. */
+  /** The process is not a relay any more: others may have what it held. */
   | Readonly<{ kind: 'fenced'; reason: string }>
-  /** All relays that live have said what they hold: it may admit. */
+  /** All living relays have said what they hold, so the relay may admit. */
   | Readonly<{ kind: 'ready' }>
   | Committed
   | Readonly<{ kind: 'news'; messages: readonly NodeMessage[] }>
   | Readonly<{ kind: 'state'; isWritable: boolean; isSound: boolean; spillBytes: number; replayed: readonly string[] }>
   | Readonly<{ kind: 'pong'; number: number }>
   | Readonly<{ kind: 'reply'; number: number; reply: Reply }>
-  /** Behind the answers to all that it had asked. */
+  /** The relay has left; sent after the answers to all its tasks. */
   | Readonly<{ kind: 'left' }>

@@ -1,4 +1,4 @@
-/** Opening the ledger as a relay of the process that has its file open. Rules: processes.md "Relays". */
+/** Opens the ledger as a relay of the process that has its file open. Rules: processes.md "Relays". */
 
 import { GroupCommit } from '../admission/group-commit.ts'
 import { Patience } from '../admission/patience.ts'
@@ -9,12 +9,12 @@ import { RelayLink } from './link.ts'
 import { ClaimsOverLink, keptOverLink, LimitsOverLink } from './relay-shares.ts'
 import { RelaySupervisor } from './relay-supervisor.ts'
 
-/** The ledger process was there when the relay was begun. */
+/** How long the first connection may take; it is short, because the ledger process ran when the relay was started. */
 const FIRST_MS = 10_000
-/** A connection ends for more reasons than a thread, and none of them is the task's. */
+/** How many connections may end with a task before the task is given up: many, because a connection ends for reasons that are not the task's fault. */
 const SENDS_MAX = 100
 
-/** `socket`: of the ledger process. `onFenced`: others may have what this process held, so it must end. */
+/** `socket`: the socket of the ledger process. `onFenced`: called when others may have what this process held, so that it must end. */
 export type RelayPlace = Readonly<{ path: string; socket: string; onFenced: (reason: string) => void }>
 
 export async function openRelay({

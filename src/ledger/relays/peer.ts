@@ -1,6 +1,6 @@
 /**
- * The process at the other end of a unix socket, as the kernel names it. Linux only: https://man7.org/linux/man-pages/man7/unix.7.html (SO_PEERCRED). And whether it still
- * is: proc(5), `/proc/pid/stat`. Rules: operator.md "Audit"; processes.md "Death".
+ * The process at the other end of a unix socket, as the kernel names it. Linux only: https://man7.org/linux/man-pages/man7/unix.7.html (SO_PEERCRED). Also when it began
+ * and whether it lives: proc(5), `/proc/pid/stat`. Rules: operator.md "Audit"; processes.md "Death".
  */
 
 import { dlopen, FFIType, ptr } from 'bun:ffi'
@@ -21,10 +21,10 @@ export function peerOf(fd: number): Peer | undefined {
   return readPeer(fd)
 }
 
-/** When the process began, in the kernel's ticks, by which a number that is given again is told; undefined: there is none, or it has only not been collected. */
+/** When the process began, in the kernel's ticks, which tells it from a later process of the same number; undefined: there is no such process, or only a zombie. */
 export function beginningOf(pid: number): string | undefined {
   try {
-    // The name in parentheses may hold anything.
+    // The name in parentheses may contain any characters.
     const [state, ...rest] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
     return state === 'Z' || state === 'X' ? undefined : rest[START_TIME]
   } catch {
@@ -32,7 +32,7 @@ export function beginningOf(pid: number): string | undefined {
   }
 }
 
-/** `starttime`, the 22nd field, counted behind the state. */
+/** The index of `starttime`, the 22nd field, counted after the state. */
 const START_TIME = 18
 
 function openPeerReader(): (fd: number) => Peer | undefined {
@@ -48,7 +48,7 @@ function openPeerReader(): (fd: number) => Peer | undefined {
         return { pid, uid: uid >>> 0 }
       }
     } catch {
-      // Another C library has another name.
+      // Another C library has another file name.
     }
   }
   return () => undefined

@@ -1,4 +1,4 @@
-/** What a relay asks the ledger process for beside the money, and what it has of it, for when it comes again. Rules: processes.md "Shared". */
+/** What a relay asks the ledger process for apart from the money, and what it has got, which it tells when it joins again. Rules: processes.md "Shared". */
 
 import type { Patience } from '../admission/patience.ts'
 import type { AnswerElsewhere, FoundElsewhere, KeptElsewhere, Repeatable, SharedClaims } from '../shared-answers.ts'
@@ -9,7 +9,7 @@ import type { Held } from './shared-state.ts'
 
 type Around = Readonly<{ link: () => Pick<RelayLink, 'ask' | 'tell'>; patience: Pick<Patience, 'whileHeard'> }>
 
-/** Of a key's limits: a place is held from the grant on. */
+/** Takes parts of keys' limits; a place is held from the grant on. */
 export class LimitsOverLink implements SharedLimits {
   readonly #around: Around
   readonly #places = new Map<string, number>()
@@ -47,7 +47,7 @@ export class ClaimsOverLink implements SharedClaims {
   async claim({ keyId, headerHash, bodyHash }: Repeatable): ReturnType<SharedClaims['claim']> {
     const { link, patience } = this.#around
     const claim = { keyId, header: hex(headerHash), body: hex(bodyHash) }
-    // A request that was told that the ledger is away has no use for a claim after that.
+    // A claim that succeeds after its request was told `unavailable` is released, because the request does not use it any more.
     const asked = link().ask({ kind: 'claim', claim })
     const found = (await patience.whileHeard(asked, (late) => isClaimed(late) && this.#tellRelease(claim))) as
       | Awaited<ReturnType<SharedClaims['claim']>>
@@ -64,7 +64,7 @@ export class ClaimsOverLink implements SharedClaims {
 
   release({ keyId, headerHash }: Omit<Repeatable, 'bodyHash'>): void {
     const ended = { keyId, header: hex(headerHash) }
-    // While the ledger process is away, it hears of what still runs when it is back.
+    // If the ledger process is away, a release need not be repeated: when it is back, it is told only what still runs.
     if (this.#running.delete(nameOf(ended))) this.#tellRelease(ended)
   }
 
@@ -73,7 +73,7 @@ export class ClaimsOverLink implements SharedClaims {
   }
 }
 
-/** On one socket, so that what is kept is there when the claim ends. */
+/** Answers and claims go over the same socket, so that an answer is kept before its claim ends. */
 export const keptOverLink = ({ link, patience }: Around): KeptElsewhere => ({
   keep: (answer: AnswerElsewhere) => link().tell({ kind: 'keep', answer }),
   find: async (key, ...ids) =>

@@ -1,6 +1,9 @@
-/** Requests that run under an Idempotency-Key, over all relays, in the memory of the ledger process. A claim ends with what it was for, or with its relay. Rules: requests.md "Repeated requests"; processes.md "Shared". */
+/**
+ * Requests that run under an Idempotency-Key, over all relays, in the memory of the ledger process. A claim ends with its request, or with its relay.
+ * Rules: requests.md "Repeated requests"; processes.md "Shared".
+ */
 
-/** A request that named itself: of which key, under which header; hashes in hexadecimal. */
+/** A request with an Idempotency-Key: its key, and the hashes of header and body in hexadecimal. */
 export type Running = Readonly<{ keyId: string; header: string; body: string }>
 
 type Claim = Readonly<{ boot: number; body: string }>

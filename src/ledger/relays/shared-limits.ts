@@ -1,12 +1,12 @@
 /**
- * The limits of keys over all relays, in the memory of the ledger process: what db/postgres/migrations/0002_limits.sql grants where nodes share a database. Rules: keys.md
+ * The limits of keys over all relays, in the memory of the ledger process. Where nodes share a database, db/postgres/migrations/0002_limits.sql does the same. Rules: keys.md
  * "Limits over nodes"; processes.md "Shared".
  */
 
 import type { LimitAsk, LimitGrant } from '../shared-limits.ts'
 
 const MINUTE_US = 60_000_000
-/** Keys whose allowance is whole are forgotten by a look over all of them. */
+/** After this many takes, keys whose allowance is whole again are forgotten. */
 const TAKES_BETWEEN_SWEEPS = 10_000
 
 export class RelayLimits {
@@ -33,7 +33,7 @@ export class RelayLimits {
     for (const keyId of [...this.#places.keys()]) this.#setPlaces(keyId, boot, 0)
   }
 
-  /** As many requests of the minute as there are, and as many places as others leave, at most what is asked for. */
+  /** Grants at most what is asked for: requests as far as the minute has any left, and places as far as other relays leave any. */
   take(boot: number, { keyId, requests, places, perMinute, atOnce }: LimitAsk): LimitGrant {
     const nowUs = Math.floor(this.#monotonicMs() * 1_000)
     if (++this.#takes >= TAKES_BETWEEN_SWEEPS) this.#sweep(nowUs)

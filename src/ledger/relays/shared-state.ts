@@ -1,5 +1,5 @@
 /**
- * What relays share beside the money, in the memory of the ledger process: the limits of keys, the requests that run under an Idempotency-Key, and the answers that are
+ * What relays share apart from the money, in the memory of the ledger process: the limits of keys, the requests that run under an Idempotency-Key, and the answers that are
  * kept. Rules: processes.md "Shared".
  */
 
@@ -9,7 +9,7 @@ import type { LimitAsk, LimitGrant } from '../shared-limits.ts'
 import { RelayClaims, type Running } from './shared-claims.ts'
 import { RelayLimits } from './shared-limits.ts'
 
-/** Asked, and answered. */
+/** A message of a relay that is answered. */
 export type Question =
   | Readonly<{ kind: 'limit'; ask: LimitAsk }>
   | Readonly<{ kind: 'claim'; claim: Running }>
@@ -18,7 +18,7 @@ export type Question =
 
 export type Reply =
   | LimitGrant
-  /** claimed: it is that request's now. `isSame`: as the one that runs. */
+  /** claimed: the request has the claim. `isSame`: the request that runs has the same body. */
   | Readonly<{ kind: 'claimed' }>
   | Readonly<{ kind: 'running'; isSame: boolean }>
   | boolean
@@ -26,13 +26,13 @@ export type Reply =
   | Forgotten
   | 'unavailable'
 
-/** Told, and not answered. */
+/** A message of a relay that is not answered. */
 export type Word = Readonly<{ kind: 'release'; keyId: string; header: string }> | Readonly<{ kind: 'keep'; answer: AnswerElsewhere }>
 
-/** What a relay has when it comes again. `places`: of keys, at once. */
+/** What a relay has when it joins again. `places`: how many requests of each key it may run at once. */
 export type Held = Readonly<{ claims: readonly Running[]; places: readonly (readonly [keyId: string, places: number])[] }>
 
-/** The ledger process' memory of it. */
+/** The shared state in the ledger process. */
 export class SharedState {
   readonly #limits = new RelayLimits()
   readonly #claims = new RelayClaims()
@@ -60,13 +60,13 @@ export class SharedState {
     else this.#kept.keep(word.answer)
   }
 
-  /** A relay is there, or there again. */
+  /** To be called when a relay joins, or joins again. */
   join(boot: number, { claims, places }: Held): void {
     this.#claims.join(boot, claims)
     this.#limits.join(boot, places)
   }
 
-  /** It is gone: what it had ends. */
+  /** To be called when a relay is gone: everything that it had ends. */
   leave(boot: number): void {
     this.#claims.leave(boot)
     this.#limits.leave(boot)

@@ -9,7 +9,7 @@ const PATH_BYTES_MAX = 92
 /** Only the owner may read and write. */
 const UMASK = 0o177
 
-/** `<ledger>.<end>` beside the file itself, whose path is not that of a link, or a hash of it in the temporary folder where that would be too long. */
+/** `<ledger>.<end>` beside the file, by its path behind any link; if that is too long, a name in the temporary folder with a hash of it. */
 export function socketBeside(realPath: string, end: string): string {
   const path = `${realPath}.${end}`
   if (Buffer.byteLength(path) <= PATH_BYTES_MAX) return path
@@ -17,7 +17,7 @@ export function socketBeside(realPath: string, end: string): string {
   return join(tmpdir(), `tollgate-${hash}.${end}`)
 }
 
-/** The socket of another user, who could answer in ours' place, is none. */
+/** Whether the socket is this user's own; another user could otherwise answer in our place. */
 export function isOwnSocket(path: string): boolean {
   try {
     const stat = lstatSync(path, { throwIfNoEntry: false })
@@ -28,9 +28,9 @@ export function isOwnSocket(path: string): boolean {
   }
 }
 
-/** Whatever has the name belongs to a dead process: to be called with the ledger's lock held. `listen` gets the name that the socket is to have at first. */
+/** To be called with the ledger's lock held: any file of this name is then left by a dead process. `listen` gets the name that the socket has at first. */
 export function asOwnSocket<T>(path: string, listen: (first: string) => T): T {
-  // Bun takes away the name that it listens on when it stops, whose ever it is by then; and who is found is to be listening.
+  // When Bun stops listening it removes the name that it listened on, even if another process has it by then. Also, a socket that is found must already be listening.
   const first = `${path}.${process.pid}`
   for (const old of [first, path]) removeSocket(old)
   const umask = process.umask(UMASK)

@@ -1,14 +1,14 @@
-/** Where a store keeps the ends of the chains that this process extends: those of its lane. Rules: ledger.md "Chain", "Two stores". */
+/** The port to the ends of the chains that this process extends, which are those of its lane. Rules: ledger.md "Chain", "Two stores". */
 
-/** `id`: of the account. `hash`: of its last row; null where there is none. */
+/** `id`: the account's id. `hash`: the hash of the chain's last row; null: the chain has no rows. */
 type StoredHead = Readonly<{ account: number; id: string; count: number; hash: Buffer | null }>
 
 export interface ChainPlace {
   readonly lane: number
-  /** Of those accounts that are there. */
+  /** The ends of these accounts' chains; an account that does not exist has none. */
   headsOf(accounts: readonly number[]): readonly StoredHead[]
-  /** Of those keys that are there. */
+  /** The ids of these keys; a key that does not exist has none. */
   keyIdsOf(keys: readonly number[]): readonly Readonly<{ key: number; id: string }>[]
-  /** After a credit; a settle sets it with its sums. */
+  /** Sets the end after a credit; a settle sets it together with its sums. */
   setHead(account: number, count: number, hash: Buffer): void
 }

@@ -1,13 +1,13 @@
 /**
- * A connection to the ledger's database as a thread of the ledger sees it: synchronous, whichever store it is. bun:sqlite's own fits; that of Postgres waits for
- * its answers (postgres/connection.ts). Placeholders are SQLite's (`?`, `?1`, `$name` with an object). Integers come as bigints, blobs as Buffers or
+ * A connection to the ledger's database as a thread of the ledger sees it: synchronous for either store. A connection of bun:sqlite fits as it is; the one to Postgres waits
+ * for its answers (postgres/connection.ts). Placeholders are SQLite's (`?`, `?1`, `$name` with an object). Integers come as bigints, blobs as Buffers or
  * Uint8Arrays. Rules: ledger.md "Two stores".
  */
 
 import type { Database, SQLQueryBindings, Statement as SqliteStatement } from 'bun:sqlite'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 
-/** A column's value, as it is written. */
+/** A column's value as it is given to a statement. */
 export type Value = string | number | bigint | Uint8Array | null
 
 type Bindings = SQLQueryBindings | SQLQueryBindings[]
@@ -22,14 +22,14 @@ type Statement<Row = unknown, P extends SQLQueryBindings[] = SQLQueryBindings[]>
 
 /** Throws what the database says; each store's storage-failure.ts tells a fault of the storage from a broken rule. */
 export interface Connection {
-  /** The same text twice is one statement. */
+  /** Prepares a statement; the same text gives the same statement. */
   query<Row, B extends Bindings>(text: string): Statement<Row, Given<B>>
   prepare<Row, B extends Bindings>(text: string): Statement<Row, Given<B>>
   run(text: string): unknown
-  /** Runs `work` in one transaction; inside another one it is a part of that. */
+  /** Runs `work` in one transaction; inside another transaction it becomes a savepoint of that. */
   transaction<T>(work: () => T): () => T
   close(): void
 }
 
-/** Drizzle's statements over it; their SQL is common to both stores. */
+/** Drizzle over the connection; the SQL of its statements is common to both stores. */
 export const ormOf = (connection: Connection) => drizzle(connection as Database)

@@ -128,7 +128,7 @@ function secretLookUps(db: Connection) {
       .orderBy(sql`valid_until is null desc, created_at desc`)
       .limit(1)
       .prepare(),
-    /** The one that a rotation left valid for the longest time from now on. */
+    /** The old secret that rotations left valid for the longest time from now on. */
     promisedSecret: orm
       .select({ display: keySecrets.display, validUntil: keySecrets.validUntil })
       .from(keySecrets)
@@ -192,7 +192,7 @@ function codeLookUps(db: Connection) {
   }
 }
 
-/** The secret in the hashes of what only operators may see. */
+/** The salt in the hashes of what only operators may see. */
 const saltLookUp = (db: Connection) => ({
   salt: ormOf(db).select({ value: meta.value }).from(meta).where(eq(meta.name, 'salt')).prepare(),
 })

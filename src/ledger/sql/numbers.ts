@@ -1,5 +1,5 @@
 /**
- * The numbers under which rows name a price version and an upstream. A number that was given inside a transaction counts once that is committed; after a
+ * The numbers under which rows name a price version and an upstream. A number that was given inside a transaction counts once the transaction is committed; after a
  * rollback it is asked for again. Rules: money.md "Prices".
  */
 
@@ -12,9 +12,9 @@ export class Numbers {
   readonly #statements: Statements
   readonly #versions: PriceVersion[] = []
   readonly #prices = new Map<PriceVersion, number>()
-  /** By group and model. */
+  /** The versions of groups, by group and model. */
   readonly #groups = new Map<string, readonly PriceVersion[]>()
-  /** By name, then by model. */
+  /** The numbers of upstreams, by name, then by model. */
   readonly #upstreams = new Map<string, Map<string, number>>()
   readonly #freshPrices: PriceVersion[] = []
   readonly #freshUpstreams: string[] = []
@@ -23,12 +23,12 @@ export class Numbers {
     this.#statements = statements
   }
 
-  /** Versions that requests name by their place in this list. */
+  /** Adds versions to the list in which requests name a version by its place. */
   define(versions: readonly PriceVersion[]): void {
     this.#versions.push(...versions)
   }
 
-  /** Of the version at this place. Throws when it was not defined, which only a bug can do. */
+  /** The number of the version at this place. Throws if no version was defined there, which only a bug can cause. */
   priceAt(index: number): number {
     return this.priceOf(this.versionAt(index))
   }
@@ -39,7 +39,7 @@ export class Numbers {
     return version
   }
 
-  /** The version in the group of `version` that a prompt of so many tokens has. */
+  /** The version, in the group of `version`, for a prompt of this many tokens. */
   versionFor(version: PriceVersion, promptTokens: number): PriceVersion {
     if (version.group === '') return version
     const name = `${version.group} ${version.modelId}`

@@ -86,7 +86,7 @@ function keyWrites(db: Connection) {
       .insert(keySecrets)
       .values({ hash: given('hash'), keyNumber: given('key'), display: given('display'), createdAt: given('now') })
       .prepare(),
-    /** Of the key's secrets that still run longer. */
+    /** Sets the end of the key's secrets that would be valid for longer. */
     endSecrets: db.query<undefined, { key: number; until: number }>(
       'UPDATE key_secrets SET valid_until = $until WHERE key_number = $key AND (valid_until IS NULL OR valid_until > $until)',
     ),

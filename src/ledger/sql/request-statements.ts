@@ -1,4 +1,4 @@
-/** Reads of a request's end, and the numbers that its row names. Each store has its own statements for writing it. Rules: ledger.md "Two stores". */
+/** The reads at the end of a request, and the numbers that its row names. Each store has its own statements for writing the row. Rules: ledger.md "Two stores". */
 
 import { eq, sql } from 'drizzle-orm'
 import { SCHEMA_VERSION } from '../../../db/migrations.ts'
@@ -40,7 +40,7 @@ function checkpointStatements(db: Connection) {
   }
 }
 
-/** Models, prices and upstreams have a number in rows: each is inserted once, where it is not there yet, and then looked up. */
+/** Rows name models, prices and upstreams by number: each is inserted once, if it is not there yet, and then looked up. */
 function numberStatements(db: Connection) {
   const number = <Params extends (string | bigint | number)[]>(text: string) => db.prepare<{ number: bigint }, Params>(text)
   const orm = ormOf(db)

@@ -1,6 +1,6 @@
 /**
- * A list as one parameter, so that a statement's text is the same however long it is: an array in JSON, which both stores unpack by a function of one name, and
- * an array of Postgres where that is asked alone. Rules: ledger.md "Two stores".
+ * Passes a list as one parameter, so that a statement's text does not depend on the length of the list: as an array in JSON, which both stores unpack by a function of the
+ * same name, or as an array of Postgres, for statements that only Postgres gets. Rules: ledger.md "Two stores".
  */
 
 import type { Value } from './connection.ts'
@@ -9,20 +9,20 @@ import type { Value } from './connection.ts'
 export const numbersIn = (placeholder: string): string =>
   `SELECT CAST(value AS BIGINT) AS value FROM json_each(CAST(${placeholder} AS TEXT))`
 
-/** The same of texts. */
+/** A select of texts, in the column `value`. */
 export const textsIn = (placeholder: string): string => `SELECT value FROM json_each(CAST(${placeholder} AS TEXT))`
 
-/** For `anyOf`. */
+/** The list as the text of an array, for `anyOf`. */
 export const arrayText = (values: readonly Value[]): string => `{${values.map(elementText).join(',')}}`
 
 /**
- * One of the values whose `arrayText` the parameter is. By a question of its own the array is made once, and its length is no reason to read the whole table, where
- * it would be made again for each row: 4,000 numbers took seconds.
+ * Compares with any of the values in `parameter`, which is an `arrayText`. The subquery makes the array once. Without it, a long array would make Postgres read the whole
+ * table and make the array again for each row: 4,000 numbers took seconds.
  */
 export const anyOf = (parameter: string, type: 'BIGINT' | 'TEXT'): string =>
   `ANY (CAST((SELECT CAST(CAST(${parameter} AS TEXT) AS ${type}[])) AS ${type}[]))`
 
-/** https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO */
+/** An element in the text of an array: https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO */
 export function elementText(value: Value): string {
   switch (typeof value) {
     case 'string':

@@ -1,7 +1,7 @@
 /**
- * Every statement of the ledger's writer, prepared once. Drizzle's where rows are read or inserted whole, so that their types follow the schema; raw SQL where
- * a statement computes in the database (`balance = balance - ?`), and for all that runs with every request, which is bound by position: by name costs a look-up
- * a value. Integers come back as bigints from raw SQL.
+ * Every statement of the ledger's writer, prepared once. Drizzle is used for whole rows, so that their types follow the schema. Raw SQL is used for
+ * statements that compute in the database (`balance = balance - ?`), and for those that run with every request: their values are bound by position, since binding by name
+ * costs a look-up for each value. Integers come back as bigints from raw SQL.
  */
 
 import type { ChainPlace } from './chain-place.ts'
@@ -10,7 +10,7 @@ import { lookUps } from './look-ups.ts'
 import { operatorStatements } from './operator-statements.ts'
 import { requestStatements } from './request-statements.ts'
 
-/** `chain`: of the store whose connection it is. */
+/** `chain`: the port to the chains of the store to which `db` connects. */
 export const prepareStatements = (db: Connection, chain: ChainPlace) => ({
   ...requestStatements(db),
   ...operatorStatements(db),
