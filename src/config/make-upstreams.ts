@@ -46,7 +46,8 @@ export function makeUpstreams(
       hidesErrorText: entry.error_text === 'own',
       dialect: entry.dialect ?? (URL.parse(baseUrl)?.hostname === VENDOR_HOST ? 'vendor' : 'strict'),
       countTokens: entry.count_tokens ?? (door.kind === 'openai' ? 'no' : UPSTREAM_DEFAULTS.countTokens),
-      echo: entry.echo ?? UPSTREAM_DEFAULTS.echo,
+      // A deployment of Foundry has the name that the operator gave it, and the answer names the model.
+      echo: entry.echo ?? (door.kind === 'foundry' ? 'any' : UPSTREAM_DEFAULTS.echo),
       forwardsVersions: entry.versions !== 'no',
       forwardsBetas: entry.betas !== 'no',
       proxyUrl: env === undefined || entry.proxy_env === undefined ? undefined : proxyUrlOf(env, entry.proxy_env, path, problems),

@@ -322,6 +322,16 @@ const DOOR_MISTAKES: readonly [string, ...RegExp[]][] = [
   [door('native', 'drop_fields = ["a..b"]'), /^upstreams\[0\]\.drop_fields\[0\]: expected the path of a field/],
 ]
 
+test('a deployment of Foundry has a name of its own: an answer by another name says nothing, unless that is asked for', () => {
+  const echoOf = (toml: string): unknown => good(toml, { env: { UPSTREAM_KEY: 'k' } }).upstreams[0]?.echo
+  const key = 'api_key_env = "UPSTREAM_KEY"\n'
+  expect([echoOf(door('foundry', key)), echoOf(door('foundry', `${key}echo = "fail"`)), echoOf(door('native', key))]).toEqual([
+    'any',
+    'fail',
+    'alarm',
+  ])
+})
+
 test('every mistake is named with its path, what was expected and what was found', () => {
   const cases: readonly [toml: string, ...expected: RegExp[]][] = [
     ['a = 1\nb = = 2', /^line 2, column \d+: .+/],
