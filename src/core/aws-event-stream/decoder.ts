@@ -13,7 +13,7 @@ import { writeEvent } from '../sse/write-event.ts'
 import { mergeUsage, NOT_REPORTED } from '../usage.ts'
 import { exceptionEvent, unmodeledErrorEvent } from './frame-error.ts'
 import { readFrameHeaders } from './frame-headers.ts'
-import { type CountDifference, countDifference, METRICS_FIELD } from './invocation-metrics.ts'
+import { type CountDifference, countDifference, DOOR_FIELD, METRICS_FIELD } from './invocation-metrics.ts'
 import { BinaryFrameSplitter, type Crc32, type OnBinaryFrame } from './split-frames.ts'
 
 export type DecoderOptions = Readonly<{
@@ -27,8 +27,6 @@ const PAYLOAD_HEAD = '{"bytes":"'
 const DELTA_HEAD = Buffer.from('{"type":"content_block_delta",').toString('base64')
 const DELTA_LINES = ascii`event: content_block_delta\ndata: `
 const BLANK_LINE = ascii`\n\n`
-/** Fields that the door adds to the vendor's events. */
-const DOOR_FIELD = /^amazon-bedrock-/
 /** The types that can be written in an `event:` line. */
 const TYPE = /^[\w.-]{1,64}$/
 const SPACE = 0x20

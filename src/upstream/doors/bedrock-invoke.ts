@@ -11,6 +11,7 @@ import { nativeDoor } from './native.ts'
 import { pathSegment } from './path-segment.ts'
 import { type EditLists, requestEdit } from './request-edit.ts'
 import { tokenCount } from './token-count.ts'
+import { WithoutDoorFields } from './without-door-fields.ts'
 
 type Settings = Readonly<{ proof: AwsProof; apiVersion: string | undefined }>
 
@@ -35,7 +36,8 @@ export function bedrockInvokeDoor({ proof, apiVersion }: Settings, edits: EditLi
     target: targetOf,
     reading({ path }, contentType, { onCountDiffers = NO_NOTE }) {
       if (path === COUNT_PATH) return contentType.includes('json') ? tokenCount('inputTokens') : undefined
-      return contentType.startsWith(FRAMES) ? { isEventStream: true, decoder: binaryFramesDecoder(onCountDiffers) } : undefined
+      if (contentType.startsWith(FRAMES)) return { isEventStream: true, decoder: binaryFramesDecoder(onCountDiffers) }
+      return contentType.includes('json') ? { isEventStream: false, decoder: new WithoutDoorFields() } : undefined
     },
   }
 }
