@@ -1,4 +1,4 @@
-/** A connection that really closes. SQLite keeps one open, with its locks and its log, while any statement lives, and drizzle never ends those it prepares. */
+/** A connection that really closes. SQLite keeps a connection open, with its locks and its log, while any statement lives, and drizzle never ends the ones that it prepares. */
 
 import { Database, type Statement } from 'bun:sqlite'
 

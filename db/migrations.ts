@@ -1,5 +1,5 @@
 /**
- * The versions of a ledger in a file, embedded in the binary. A file says its version in `user_version` and whose it is in `application_id`. Rules: ledger.md
+ * The versions of a ledger in a file, embedded in the binary. A file has its version in `user_version` and the id of our program in `application_id`. Rules: ledger.md
  * "Migrations".
  */
 
@@ -9,7 +9,7 @@ import init from './migrations/0002_init.sql' with { type: 'text' }
 import bootsSchema from './migrations/0003_boots_schema.sql' with { type: 'text' }
 import priceLevels from './migrations/0004_price_levels.sql' with { type: 'text' }
 
-/** In order, numbered by the version that each makes. Version 1 was that of a preview, and no file of it is in use. */
+/** The steps in order, each with the number of the version that it makes. Version 1 was that of a preview, and no file has it any more. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 2, sql: init },
   { version: 3, sql: bootsSchema },
@@ -20,7 +20,7 @@ export const SCHEMA_VERSION = newestOf(MIGRATIONS)
 /** "toll" in ASCII. */
 export const APPLICATION_ID = 0x746f6c6c
 
-/** A new ledger in an empty file, all or nothing. */
+/** Makes a new ledger in an empty file, all of it or nothing. */
 export function makeTables(db: Database): void {
   db.transaction(() => {
     for (const { sql } of MIGRATIONS) db.run(sql)

@@ -1,5 +1,5 @@
 /**
- * Opening the ledger's file: the pragmas, in the order in which they work, and the refusals of a file that is not a sound ledger of this version.
+ * Opens the ledger's file: sets the pragmas, in the order in which they work, and refuses a file that is not a sound ledger of this version.
  * Rules: ledger.md "Files", "Migrations"; platform.md "SQLite".
  */
 
@@ -10,12 +10,12 @@ import { connect } from './connection.ts'
 import { APPLICATION_ID, MIGRATIONS, makeTables, SCHEMA_VERSION } from './migrations.ts'
 import { type DatabaseProblem, problemOf, RESTORE_HINT, versionProblem } from './problem.ts'
 
-/** `create` makes a new ledger only where nothing is; an existing file is opened as `write` does. */
+/** `create` makes a new ledger only if there is no file; an existing file is opened as `write` does. */
 export type Access = 'read' | 'write' | 'create'
 
 /**
- * `refuses`: the caller's own look at a ledger, which may be an older one, before anything is written to it. `migrate`: brings an older one to this version; absent:
- * it is refused, unless it is read `atAnyVersion`.
+ * `refuses`: the caller's own check of a ledger, which may be an older one, before anything is written to it. `migrate`: brings an older ledger to this version; absent:
+ * an older ledger is refused, unless it is read `atAnyVersion`.
  */
 type Opening = Readonly<{
   refuses?: (db: Database) => DatabaseProblem | undefined
@@ -26,7 +26,7 @@ type Opening = Readonly<{
 /** Below it, a WAL may be reset under a reader (fixed in 3.51.3), and money is at stake. */
 const SQLITE_VERSION_MIN = '3.51.3'
 const BUSY_TIMEOUT_MS = 5_000
-/** A log that was longer is cut to it when it begins again. */
+/** A longer log is cut to this size when it begins again. */
 const WAL_BYTES_KEPT = 64 * 1024 * 1024
 
 /** An open connection with every pragma set and checked, or why there is none. Integers are bigints on it. */
@@ -44,17 +44,17 @@ export function openDatabase(path: string, access: Access, opening: Opening = {}
 }
 
 /**
- * Whether the last writer did not close the file: a clean end removes the log. Asked before the file is opened, which makes one. A reader that outlived the
+ * Whether the last writer did not close the file: a clean end removes the log. To be asked before the file is opened, because opening makes a log. A reader that outlived the
  * writer leaves it too, and then the check that follows is unnecessary.
  */
 export const wasLeftOpen = (path: string): boolean => existsSync(`${path}-wal`)
 
-/** Whether the end of this connection leaves the log, so that the next one to open the file still finds it left open. */
+/** Sets whether closing this connection leaves the log, so that the next one to open the file still finds it left open. */
 export function keepLog(db: Database, isKept: boolean): void {
   db.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, isKept ? 1 : 0)
 }
 
-/** What the first damage is that SQLite finds in the whole file; undefined where it finds none. Takes seconds for each million receipts. */
+/** The first damage that SQLite finds in the whole file; undefined: it finds none. The check takes seconds for each million receipts. */
 export function damageIn(path: string): string | undefined {
   const db = openDatabase(path, 'read')
   if ('problem' in db) return db.message
@@ -68,7 +68,7 @@ export function damageIn(path: string): string | undefined {
   }
 }
 
-/** A new and empty ledger at a path where nothing is, or why none was made. */
+/** Makes a new, empty ledger at a path where there is no file; returns why none was made. */
 export function makeDatabase(path: string): DatabaseProblem | undefined {
   try {
     if (isNotEmpty(`${path}-wal`)) {
@@ -82,7 +82,7 @@ export function makeDatabase(path: string): DatabaseProblem | undefined {
   }
 }
 
-/** Made under another name and renamed when whole, so that a crash never leaves half a ledger at `path`. */
+/** Makes the ledger under another name and renames it when it is whole, so that a crash never leaves half a ledger at `path`. */
 function createDatabase(path: string): void {
   mkdirSync(dirname(path), { recursive: true })
   const unfinished = `${path}.new`
@@ -122,7 +122,7 @@ function makeReady(db: Database, { migrate }: Opening): DatabaseProblem | undefi
   return problem
 }
 
-/** Those that write nothing: first of all the time-out, because every later statement may meet a lock. */
+/** Sets the pragmas that write nothing. The time-out comes first, because every later statement may meet a lock. */
 function setConnectionPragmas(db: Database): void {
   db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   db.run('PRAGMA trusted_schema = OFF')
@@ -150,8 +150,8 @@ function inspect(db: Database, path: string, isReadOnly: boolean, { migrate, atA
 }
 
 /**
- * From the end of `move` on no process writes the file any more: its balances would be spent twice. It can still be read. `to`: where its ledger is then. Where `move`
- * throws the file stays as it was.
+ * Marks the file as moved once `move` has ended: no process writes it any more, because its balances would be spent twice. It can still be read. `to`: where the ledger is
+ * then. If `move` throws, the file stays as it was.
  */
 export function markMoved<T>(path: string, to: string, move: () => T): T | DatabaseProblem {
   const db = openDatabase(path, 'write')
@@ -169,7 +169,7 @@ export function markMoved<T>(path: string, to: string, move: () => T): T | Datab
 }
 
 /**
- * The beginning of every table, which takes no longer for a large file. Throws where it is damaged; the whole is checked behind the start, and only after an
+ * Reads the beginning of every table, which takes no longer for a large file. Throws if that is damaged. The whole file is checked after the start, and only after an
  * unclean end.
  */
 function glance(db: Database): void {
@@ -201,7 +201,7 @@ function setPragmas(db: Database): void {
   }
 }
 
-/** A commit that changes nothing: SQLite opens a file that it may not write without a word. Also the probe after a full disk. */
+/** Commits without changing anything, because SQLite opens a read-only file without an error. It is also the probe after a full disk. */
 export function proveWritable(db: Database): void {
   db.transaction(() => db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`)).immediate()
 }

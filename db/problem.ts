@@ -1,9 +1,9 @@
-/** Why a ledger is not opened, as the operator should read it. Rules: ledger.md "Files", "Migrations". */
+/** Why a ledger is not opened, in words for the operator. Rules: ledger.md "Files", "Migrations". */
 
 import { SQLiteError } from 'bun:sqlite'
 import { type Migration, newestOf, planOf } from '../src/core/migration.ts'
 
-/** `unmigrated`: a start of the gateway brings it to this program's version. `older`: nothing does. */
+/** `unmigrated`: a start of the gateway brings the ledger to this program's version. `older`: nothing does. */
 export type DatabaseProblem = Readonly<{
   problem: 'missing' | 'locked' | 'newer' | 'older' | 'unmigrated' | 'corrupt' | 'unwritable'
   message: string
@@ -33,7 +33,7 @@ export function versionProblem(
   }
 }
 
-/** What SQLite or the file system said. Bugs are thrown on. */
+/** The problem behind an error of SQLite or the file system. Any other error is a bug and is thrown on. */
 export function problemOf(error: unknown, path: string): DatabaseProblem {
   if (error instanceof SQLiteError) {
     switch (error.errno & 0xff) {

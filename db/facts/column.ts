@@ -1,5 +1,5 @@
 /**
- * How a column of the ledger is described: once, and what stores, hashes, sends and shows it is generated from that. Rules: ledger.md "Columns".
+ * The description of a column of the ledger. It is written once, and the code that stores, hashes, sends and shows the column is generated from it. Rules: ledger.md "Columns".
  */
 
 /**
@@ -12,27 +12,27 @@ export type Kind = 'text' | 'whole' | 'time' | 'ms' | 'picos' | 'flag' | 'hash' 
 export type Words = Readonly<{ list: string; type: string; file: string; unknown: string }>
 
 export type Column = Readonly<{
-  /** In the tables. */
+  /** The name in the tables. */
   column: string
   kind: Kind
   words?: Words
   isNullable?: true
   /** hold: known when the request is admitted · settle: when it ends · row: made by the writer of the row. */
   from: 'hold' | 'settle' | 'row'
-  /** In code; `usage.input` is the field `input` of `usage`. Absent: the column's name in camel case. */
+  /** The name in code; `usage.input` is the field `input` of `usage`. Absent: the column's name in camel case. */
   name?: string
-  /** In what is given, where it is called otherwise there. */
+  /** The name in what is given, if it differs there. */
   given?: string
-  /** It may be left out of what is given; then it is `default`, or null. */
+  /** The value may be left out of what is given; it is then `default`, or null. */
   isOptional?: true
   default?: number
-  /** all: customers and operators · none: it is read for the chain or for sums only. */
+  /** all: customers and operators · none: the column is read for the chain or for sums only. */
   shownTo: 'all' | 'operators' | 'none'
-  /** In code, what type and name do not say. */
+  /** The comment in code, for what type and name do not say. */
   says?: string
-  /** To customers: its description in the API. */
+  /** The description for customers, in the API. */
   tells?: string
-  /** In the chain's text and in documents, where it is called otherwise than the column. */
+  /** The name in the chain's text and in documents, if it differs from the column's. */
   hashedAs?: string
   documentedAs?: string
 }>
@@ -43,11 +43,11 @@ export type Column = Readonly<{
  */
 export type ChainVersion = Readonly<{ public: readonly string[]; private: readonly string[] }>
 
-/** What is told of a row and is no column of it. */
+/** A value that is given with a row and is no column of it. */
 export type Beside = Readonly<{ given: string; kind: Kind; isOptional?: true }>
 
 export const camel = (name: string): string => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
-/** In code. */
+/** The column's name in code. */
 export const nameOf = ({ name, column }: Column): string => name ?? camel(column)
-/** In what is given. */
+/** The column's name in what is given. */
 export const givenOf = (column: Column): string => column.given ?? nameOf(column)

@@ -11,7 +11,7 @@ import { writeInsert, writeRow, writeSettle } from './write-row.ts'
 
 export type Generated = Readonly<{ path: string; text: string }>
 
-/** As Biome formats it. Throws where a description names what is not there. */
+/** The generated files, as Biome formats them. Throws if a description names what does not exist. */
 export function generated(): readonly Generated[] {
   return [
     { path: 'src/ledger/columns/receipt.ts', text: receiptFile() },
@@ -19,7 +19,7 @@ export function generated(): readonly Generated[] {
   ].map(({ path, text }) => ({ path, text: formatted(path, text) }))
 }
 
-/** By file below `src/ledger/columns`. */
+/** What the generated file imports, by the path of the imported file. */
 const RECEIPT_IMPORTS: Readonly<Record<string, string>> = {
   '../../../db/schema/prices.ts': 'type priceVersions, type upstreams',
   '../../../db/schema/requests.ts': 'type receipts',

@@ -3,7 +3,7 @@
 import type { Beside, ChainVersion, Column } from './column.ts'
 import { COUNTERS, FORMAT, OUTCOME, USAGE_SOURCE } from './words.ts'
 
-/** In the order of the statements by which a row is written. */
+/** The columns in the order of the statements that write a row. */
 export const RECEIPT: readonly Column[] = [
   { column: 'request_id', kind: 'text', from: 'hold', shownTo: 'all', hashedAs: 'id', tells: 'As in the answer’s `x-request-id`' },
   { column: 'account_number', kind: 'whole', from: 'hold', shownTo: 'none' },
@@ -130,7 +130,7 @@ export const RECEIPT_CHAIN: readonly ChainVersion[] = [
 /** `account_number` stands in front of the text, as the account's id; `hash` is made of it. */
 export const NOT_IN_CHAIN: readonly string[] = ['account_number', 'hash']
 
-/** What else crosses to the thread with a receipt. */
+/** The value that crosses to the thread together with a receipt. */
 const HAS_CHECKPOINT: Beside = { given: 'hasCheckpoint', kind: 'flag' }
 const EXPIRES_AT: Beside = { given: 'idempotency.expiresAt', kind: 'time', isOptional: true }
 const HEADER_HASH: Beside = { given: 'idempotency.headerHash', kind: 'hash', isOptional: true }

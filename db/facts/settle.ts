@@ -1,4 +1,4 @@
-/** The function of Postgres by which a group of settles is written, and its lists behind those of the receipts. Rules: ledger.md "Settles on Postgres". */
+/** The function of Postgres that writes a group of settles, and its lists after those of the receipts. Rules: ledger.md "Settles on Postgres". */
 
 import { COUNTERS } from './words.ts'
 import { type ListColumn, listColumns } from './write-row.ts'

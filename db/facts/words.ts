@@ -1,4 +1,4 @@
-/** What several of the described tables have: the words that code and columns share, and the counters of tokens. */
+/** The parts that several described tables have: the words that code and columns share, and the counters of tokens. */
 
 import type { Column, Words } from './column.ts'
 

@@ -65,7 +65,7 @@ ${writePrivate(
 `
 }
 
-/** Null in every row of version 1. */
+/** The columns of later versions, which are null in every row of version 1. */
 const laterOf = ({ later, laterPrivate }: Chain): readonly Column[] => [...later, ...laterPrivate]
 
 function factType(column: Column): string {
@@ -110,7 +110,7 @@ function writePrivate(head: string, first: readonly string[], later: readonly st
 const textOf = (fact: string | number | bigint | null | undefined): string | null => (fact === null || fact === undefined ? null : String(fact))`
 }
 
-/** The names stand in front of their values, with the marks that close the value before. */
+/** The calls that write the text. Each name is written before its value, with the marks that close the value before. */
 function textCalls({ first, later, laterPrivate }: Chain): string {
   const isFirst = [...later, ...laterPrivate].map((one) => `${factOf(one)} === null`).join(' && ')
   const begins = (version: number): string => `'{"v":${version},"kind":"receipt",'`

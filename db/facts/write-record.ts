@@ -43,7 +43,7 @@ ${reader(parts)}
 `
 }
 
-/** They stand behind all else of version 1. */
+/** Texts stand after everything else of version 1. */
 const isText = ({ column }: Column): boolean => ['request_id', 'upstream_message_id', 'upstream_request_id'].includes(column)
 
 type Parts = Readonly<Record<'floats' | 'amounts' | 'hashes', readonly Field[]> & { later: readonly (readonly Field[])[] }>
@@ -56,7 +56,7 @@ function fieldOf(one: string | Beside, columns: readonly Column[]): Field {
   return { given: givenOf(column), kind, ...(words === undefined ? {} : { words }), isOptional, isNullable: isNullable && !isOptional }
 }
 
-/** Of those a float says no more than whether they are there. */
+/** A value for which the record's float says only whether it is there. */
 const isPresence = ({ given, kind }: Field): boolean => kind === 'hash' || given === 'upstream'
 const at = (name: string, given: string): string => `${name}.${given.replace('idempotency.', 'idempotency?.')}`
 

@@ -1,8 +1,8 @@
-/** Generates what a row is written by: its values in the order of its columns, and the statements of both stores. */
+/** Generates the code that writes a row: its values in the order of its columns, and the statements of both stores. */
 
 import { type Column, camel, givenOf, nameOf } from './column.ts'
 
-/** Rounded or made before the row is hashed: in the row they are what they are in the chain. */
+/** A column that is rounded or made before the row is hashed, so that row and chain have the same value. */
 export const isRounded = ({ kind, column }: Column): boolean => kind === 'ms' || kind === 'thousandths' || column === 'day'
 
 export function writeRow(columns: readonly Column[]): string {
@@ -46,7 +46,7 @@ function valueFor(column: Column): string {
   return column.isOptional ? `${given} ?? ${column.default ?? null}` : given
 }
 
-/** Without the row's place in the table. */
+/** The names of the columns in SQL. */
 const sqlNames = (columns: readonly Column[]): string => columns.map(({ column }) => column).join(', ')
 
 export const writeInsert = (table: string, key: string, columns: readonly Column[]): string => `
@@ -62,7 +62,7 @@ const elementOf = ({ kind }: Column): ElementType => (kind === 'text' ? 'TEXT' :
 export const listColumns = (columns: readonly Column[]): readonly ListColumn[] =>
   columns.map((one) => ({ column: one.column, type: elementOf(one) }))
 
-/** Each list is a column, as the text of an array. */
+/** The parameters of the lists; each list is a column, as the text of an array. */
 const listsFrom = (first: number, columns: readonly ListColumn[]): string =>
   columns.map(({ type }, index) => `CAST(CAST(?${first + index} AS TEXT) AS ${type}[])`).join(', ')
 
@@ -78,7 +78,7 @@ export const SETTLE = \`${wrapped(`SELECT ${settle}(?1, ?2, ?3, ${listsFrom(4, l
 
 const WIDTH = 130
 
-/** In lines, broken behind commas. */
+/** Breaks a text into lines, after commas. */
 export function wrapped(text: string): string {
   const lines: string[] = []
   for (const part of text.split(/(?<=,) /)) {

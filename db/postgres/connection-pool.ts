@@ -1,11 +1,11 @@
 /**
- * Connections whose settings are told by a statement behind their start: a pooler refuses what it does not know in a startup message, or drops it
+ * Connections whose settings are sent by a statement after their start, because a pooler refuses settings that it does not know in a startup message, or drops them
  * (https://www.pgbouncer.org/config.html#ignore_startup_parameters). Rules: nodes.md "Poolers".
  */
 
 import type { ReservedSQL, SQL } from 'bun'
 
-/** As Postgres names them; times in ms. */
+/** The settings by Postgres' names; times in ms. */
 export type Settings = Readonly<Record<string, string>>
 
 export const settingStatement = (settings: Settings): string =>
@@ -78,6 +78,6 @@ export class ConnectionPool {
   }
 }
 
-/** What Postgres says by a state leaves the connection as it is, unless it ended it. */
+/** Whether the connection is lost. An error with a state of Postgres leaves the connection open, unless Postgres ended it. */
 const isLost = (error: unknown): boolean =>
   error instanceof Bun.SQL.PostgresError && (typeof error.errno !== 'string' || error.severity === 'FATAL' || error.severity === 'PANIC')

@@ -1,5 +1,5 @@
 /**
- * The versions of the ledger's tables on Postgres, embedded in the binary. A database says its version in `meta`, and by `application` there that it is ours.
+ * The versions of the ledger's tables on Postgres, embedded in the binary. A database has its version in `meta`, and there also `application`, which marks it as ours.
  * Rules: ledger.md "Two stores", "Migrations".
  */
 
@@ -13,7 +13,7 @@ import bootsSchema from './migrations/0003_boots_schema.sql' with { type: 'text'
 import nodeFacts from './migrations/0004_node_facts.sql' with { type: 'text' }
 import priceLevels from './migrations/0005_price_levels.sql' with { type: 'text' }
 
-/** In order, numbered by the version that each makes. A file has versions of its own: it has no nodes. */
+/** The steps in order, each with the number of the version that it makes. A file has versions of its own, because it has no nodes. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 2, sql: [init, nodes, leases, limits, settle].join('\n') },
   { version: 3, sql: bootsSchema },
@@ -22,17 +22,17 @@ export const MIGRATIONS: readonly Migration[] = [
 ]
 export const MIGRATIONS_TEXT = MIGRATIONS.map(({ sql }) => sql).join('\n')
 export const SCHEMA_VERSION = newestOf(MIGRATIONS)
-/** "toll" in ASCII: of the advisory lock under which one process at a time makes or migrates a ledger. */
+/** "toll" in ASCII: the number of the advisory lock under which one process at a time makes or migrates a ledger. */
 export const LOCK = 0x746f6c6c
 
-/** As much of a synchronous connection as is needed here: integers come as bigints. */
+/** The part of a synchronous connection that is needed here; integers come as bigints. */
 export type Runs = Readonly<{
   run(text: string): unknown
   query<Row, _Given extends []>(text: string): { get(): Row | null }
   transaction<T>(work: () => T): () => T
 }>
 
-/** `version` of a ledger; `none`: there is nothing in the schema; `foreign`: something that is not ours. */
+/** `ledger`: a ledger of this version. `none`: the schema is empty. `foreign`: the schema has something that is not ours. */
 type Found = Readonly<{ kind: 'ledger'; version: number }> | Readonly<{ kind: 'none' }> | Readonly<{ kind: 'foreign' }>
 
 export function findLedger(db: Runs): Found {
@@ -47,7 +47,7 @@ export function findLedger(db: Runs): Found {
   return { kind: 'ledger', version: Number(metaValue(db, 'schema')) }
 }
 
-/** A foreign table of that name may have other columns: as text of a whole row, which any has. */
+/** Reads the whole row as text, because a foreign table of that name may have other columns. */
 const metaValue = (db: Runs, name: 'application' | 'schema'): string | undefined =>
   db
     .query<{ value: string | null }, []>(
@@ -55,7 +55,7 @@ const metaValue = (db: Runs, name: 'application' | 'schema'): string | undefined
     )
     .get()?.value ?? undefined
 
-/** A new ledger, all or nothing; others who do the same wait for it, and find it done. What is there stays as it is. */
+/** Makes a new ledger, all of it or nothing. Others that do the same wait, and find it made. What exists stays as it is. */
 export function makeTables(db: Runs): void {
   db.transaction(() => {
     db.query<unknown, []>(`SELECT pg_advisory_xact_lock(${LOCK})`).get()
@@ -65,7 +65,7 @@ export function makeTables(db: Runs): void {
   })()
 }
 
-/** One step, with the version that it makes; in a transaction. However long it takes. */
+/** Takes one step and sets the version that it makes, inside a transaction. A step may take any time. */
 export function apply(db: Runs, step: Migration): void {
   db.run(`SET LOCAL search_path = ledger; SET LOCAL statement_timeout = 0; ${step.sql}`)
   db.run(`UPDATE ledger.meta SET value = '${step.version}' WHERE name = 'schema'`)

@@ -1,5 +1,5 @@
 /**
- * Opening the ledger's database: the refusals of a server that would not keep what it promised, and of a database that is not a sound ledger of this version.
+ * Opens the ledger's database: refuses a server that would not keep its promises, and a database that is not a sound ledger of this version.
  * Rules: ledger.md "Two stores".
  */
 
@@ -8,19 +8,19 @@ import { type DatabaseProblem, versionProblem } from '../problem.ts'
 import { findLedger, MIGRATIONS, makeTables, type Runs } from './migrations.ts'
 import { SERVER_VERSIONS } from './server-versions.ts'
 
-/** Where one of them is off, a crash of the server loses what it has acknowledged. */
+/** Settings that must be on: without one of them, a crash of the server loses writes that it has acknowledged. */
 const NEVER_OFF = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
 
 type Server = Readonly<{ version: bigint; encoding: string; isStandby: bigint } & Record<(typeof NEVER_OFF)[number], string>>
 
 /**
- * `migrate`: brings an older ledger to this version; absent: it is refused. `isNode`: a running node also opens a newer ledger, since a migration leaves what
+ * `migrate`: brings an older ledger to this version; absent: an older ledger is refused. `isNode`: a running node also opens a newer ledger, since a migration keeps what
  * running nodes use.
  */
 type Opening = Readonly<{ migrate?: (() => DatabaseProblem | undefined) | undefined; isNode?: boolean }>
 
 /**
- * Undefined: the connection's database is a ledger of this version, made or migrated where that is allowed. `place` as people may read it. Throws what the
+ * Undefined: the connection's database is a ledger of this version, made or migrated where that is allowed. `place`: the place in words for people. Throws what the
  * connection throws.
  */
 export function openPostgres(
@@ -39,7 +39,7 @@ export function openPostgres(
   }
   const refused = refuse(db, place, isNode)
   const isDue = refused?.problem === 'unmigrated' && migrate !== undefined
-  // After a migration: another node with a newer program may have been faster.
+  // The ledger is checked again after a migration, because another node with a newer program may have been faster.
   const left = isDue ? (migrate() ?? refuse(db, place, isNode)) : refused
   return left ?? (access === 'read' ? undefined : problemOfRole(db, place))
 }
@@ -88,7 +88,7 @@ const mayCreate = (db: Runs): boolean =>
     )
     .get()?.may === 1n
 
-/** It need not own the tables. */
+/** The problem of a role that lacks a privilege. The role need not own the tables. */
 function problemOfRole(db: Runs, place: string): DatabaseProblem | undefined {
   const lacking = db
     .query<{ name: string }, []>(

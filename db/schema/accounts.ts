@@ -1,4 +1,4 @@
-/** Accounts, their keys, and the secrets of these. */
+/** Accounts, their keys, and the keys' secrets. */
 
 import { sql } from 'drizzle-orm'
 import { blob, index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
@@ -78,7 +78,7 @@ export const keySecrets = sqliteTable(
   (table) => [index('key_secrets_key').on(table.keyNumber), index('key_secrets_display').on(table.display), ...isHash('hash')],
 )
 
-/** Whose a row is. */
+/** The account to which a row belongs. */
 export const accountColumn = () => ({
   accountNumber: whole('account_number')
     .notNull()

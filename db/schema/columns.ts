@@ -1,6 +1,6 @@
 /**
- * What the ledger's tables are made of as drizzle sees them: types of columns, and CHECKs. The tables themselves are made by the files in migrations/, which say
- * what each is for; test/ledger/schema.test.ts compares types, keys, indexes, CHECKs and triggers of the two.
+ * The parts of the ledger's tables as drizzle sees them: types of columns, and CHECKs. The files in migrations/ make the tables themselves and say what each is
+ * for; test/ledger/schema.test.ts compares types, keys, indexes, CHECKs and triggers of the two.
  */
 
 import { sql } from 'drizzle-orm'
@@ -16,7 +16,7 @@ export const flag = customType<{ data: boolean; driverData: bigint | number | nu
   fromDriver: (value) => value === 1n,
 })
 
-/** A check goes by its text, as it stands in the migration. */
+/** The name of a check is its text, as it stands in the migration. */
 export const checks = (...texts: readonly string[]) => texts.map((it) => check(it, sql.raw(it)))
 export const notNegative = (...columns: readonly string[]) => checks(...columns.map((column) => `${column} >= 0`))
 export const oneOf = (column: string, values: readonly string[]) => checks(values.map((value) => `${column} = '${value}'`).join(' OR '))

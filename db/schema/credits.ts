@@ -1,4 +1,4 @@
-/** Money that came in: credits, and the prepaid codes that are one each. */
+/** Money that came in: credits, and prepaid codes, each of which becomes a credit when it is redeemed. */
 
 import { sql } from 'drizzle-orm'
 import { blob, index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'

@@ -1,4 +1,4 @@
-/** What a request leaves: a checkpoint while it runs, then its receipt, calls that failed, its part of the day's sums, and the id under an Idempotency-Key. */
+/** The rows of a request: a checkpoint while it runs, then its receipt, its failed calls, its part of the day's sums, and its id under an Idempotency-Key. */
 
 import { sql } from 'drizzle-orm'
 import { blob, index, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
@@ -136,7 +136,7 @@ export const attempts = sqliteTable(
       .references(() => upstreams.number),
     upstreamMessageId: text('upstream_message_id'),
     upstreamRequestId: text('upstream_request_id'),
-    /** HTTP status of the upstream; null where none came. */
+    /** HTTP status of the upstream; null: no status came. */
     status: whole('status'),
     cause: text('cause').notNull(),
     basis: text('basis', { enum: USAGE_SOURCES }).notNull(),

@@ -1,6 +1,6 @@
-/** What guards the rows of the ledger's tables. */
+/** The triggers that guard the rows of the ledger's tables. */
 
-/** Drizzle has no triggers. By name, the table that each guards. */
+/** The table that each trigger guards, by the trigger's name. They are listed here because drizzle has no triggers. */
 export const TRIGGERS: Readonly<Record<string, string>> = {
   receipts_exact_price: 'receipts',
   marks_not_settled: 'marks',

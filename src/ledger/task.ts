@@ -20,11 +20,11 @@ type RequestFacts = Readonly<{
   holdPicos: Picos
   /** Unix milliseconds. */
   startedAt: number
-  /** Of the node that admitted the request; absent: that which writes, or a file's. What a boot that was fenced admitted is waived. */
+  /** The boot that admitted the request; absent: the boot that writes. Requests that a fenced boot admitted are waived. */
   boot?: number
 }>
 
-/** A receipt to write. `hasCheckpoint`: a checkpoint of the request goes with it. */
+/** A receipt to write. `hasCheckpoint`: whether the request has a checkpoint, which is removed with it. */
 export type Debit = RequestFacts & Settlement & Readonly<{ accountNumber: number; hasCheckpoint: boolean }>
 
 export type InFlightCheckpoint = RequestFacts & Progress & Readonly<{ accountNumber: number }>
@@ -51,8 +51,8 @@ export type KeyState = Readonly<{
 }>
 
 /**
- * Asks for more of a lease, or gives some back. `number` grows with each move of the process: a move that arrives after a newer one changes nothing. `…RunsPicos`:
- * the part of the lease that requests hold, beside this one; a release goes down to it. null: that lease stays as it is.
+ * Asks for a larger lease, or gives some of it back. `number` grows with each move of the process: a move that arrives after a newer one changes nothing. `…RunsPicos`:
+ * the part of the lease that other requests hold; a release shrinks the lease to it. null: that lease stays as it is.
  */
 export type LeaseMove = Readonly<{
   number: number
@@ -64,44 +64,44 @@ export type LeaseMove = Readonly<{
   keyRunsPicos: Picos | null
 }>
 
-/** `amountPicos`: what the request holds, beside what runs. */
+/** `amountPicos`: what the request is to hold, in addition to the requests that run. */
 export type LeaseAsk = LeaseMove & Readonly<{ amountPicos: Picos }>
 
 /**
  * granted: the request may be held · exhausted: balance or limit is used up · reserved: what is left is leased, by running requests of this node ·
- * wanted: other nodes have leases, and were asked for the idle part · disabled: the key, or its account · released: it was no ask.
+ * wanted: other nodes have leases, and were asked for the idle part · disabled: the key or its account is disabled · released: the move was no ask.
  */
 type LeaseVerdict = 'granted' | 'exhausted' | 'reserved' | 'wanted' | 'disabled' | 'released'
 
-/** One lease after it. `backedPicos`: of this node's row what the balance backs, beside what others have. */
+/** One lease after the move. `backedPicos`: the part of this node's lease that the balance covers beside the leases of others. */
 export type LeaseSide = Readonly<{
   backedPicos: Picos
-  /** The row has more: a request was granted that is not covered in full. */
+  /** Whether the row has a larger lease than the balance covers: a granted request is not covered in full. */
   hasMore: boolean
-  /** So little is left that only what a request needs is leased. */
+  /** Whether so little is left that only what a request needs is leased. */
   isSmall: boolean
 }>
 
-/** The rows after it. */
+/** The rows after the move. */
 export type LeaseAnswer = Readonly<{
   verdict: LeaseVerdict
-  /** The limit that refused it: the account's, for all of its keys, or this key's. null: it was granted, or no ask. */
+  /** What refused the ask: the account, for all of its keys, or the limit of this key. null: the ask was granted, or the move was no ask. */
   refusedBy: 'account' | 'key' | null
   account: LeaseSide
   key: LeaseSide
   balancePicos: Picos
-  /** Of the key. */
+  /** What the key has spent. */
   spentPicos: Picos
 }>
 
 export type Task =
   | Readonly<{ kind: 'settle'; debit: Debit }>
   | Readonly<{ kind: 'checkpoint'; checkpoint: InFlightCheckpoint; now: number }>
-  /** Takes the checkpoint of a request away that ended without a receipt, and says whether it has one after all. */
+  /** Removes the checkpoint of a request that ended without a receipt, and says whether there is a receipt after all. */
   | Readonly<{ kind: 'dropCheckpoint'; requestId: string }>
   | Readonly<{ kind: 'attempts'; calls: Calls }>
   | Readonly<{ kind: 'operate'; operation: Operation; act: Act }>
-  /** Where the ledger is shared: a node's lease is to grow by what it takes, or to shrink. Sent behind the settles of its turn, and done behind them. */
+  /** Where the ledger is shared: makes a node's lease grow as far as a request needs, or shrink. Sent after the settles of the same turn, and done after them. */
   | Readonly<{ kind: 'ask'; ask: LeaseAsk }>
   | Readonly<{ kind: 'release'; release: LeaseMove }>
   | Readonly<{ kind: 'findKey'; secretHash: Uint8Array }>
@@ -112,7 +112,7 @@ type TaskKind = Task['kind']
 
 /** The answer to each kind of task. */
 export type Answers = {
-  /** spilled: kept for when the storage works again, and to be acknowledged. already: the receipt was there. corrected: another's was, and the difference is booked. */
+  /** spilled: the spill keeps the settle, which counts as done. already: there was a receipt. corrected: another process had written a receipt, and the difference is booked. */
   settle: 'settled' | 'already' | 'spilled' | 'corrected' | 'unavailable'
   checkpoint: 'checkpointed' | 'unavailable'
   dropCheckpoint: 'absent' | 'settled' | 'unavailable'
@@ -133,7 +133,7 @@ export type FoundKey = Readonly<{ record: KeyRecord; state: KeyState }>
 export type Answer = Answers[TaskKind]
 
 export type ReadTask = Extract<Task, { kind: 'findKey' | 'keyStates' | 'findIdempotency' }>
-/** Of leases: done in transactions of their own, behind what else is written. */
+/** Tasks of leases, which are done in transactions of their own, after the other writes. */
 export type LeaseTask = Extract<Task, { kind: 'ask' | 'release' }>
 export type WriteTask = Exclude<Task, ReadTask | LeaseTask>
 
@@ -146,20 +146,20 @@ export const isLease = (task: Task): task is LeaseTask => task.kind === 'ask' ||
 /** The answer to a task when the storage fails. */
 export const unavailable = (task: Task): Answer => (task.kind === 'operate' ? { result: 'unavailable' } : 'unavailable')
 
-/** A task under the number by which its answer finds the way back. */
+/** A task with the number by which its answer finds its caller. */
 export type Numbered<T> = Readonly<{ number: number }> & T
-/** `from`: the boot of the relay that asked; absent: the process of the thread. Numbers are those of who asked. */
+/** `from`: the boot of the relay that asked; absent: the process of the thread. Each asking process has numbers of its own. */
 export type NumberedTask = Numbered<{ task: Task; from?: number | undefined }>
 
-/** What a relay's requests hold and its ends took that are not acknowledged, by the numbers of accounts and of keys with a limit. */
+/** What a relay's requests hold, plus the cost of its settles that are not acknowledged: by account number, and by the number of keys with a limit. */
 export type RelayRuns = Readonly<{ accounts: readonly (readonly [number, Picos])[]; keys: readonly (readonly [number, Picos])[] }>
 
-/** `debits`: settles as debit-records.ts writes them, after the other tasks. `prices`: versions that follow those told before. */
+/** `debits`: settles as debit-records.ts writes them, which come after the other tasks. `prices`: versions that follow those sent before. */
 export type TasksMessage = Readonly<{ kind: 'tasks'; tasks: readonly NumberedTask[]; debits: Uint8Array; prices: readonly PriceVersion[] }>
 
 /**
- * `migrates`: an older ledger is brought to this version; else it is refused. `keepsInFlight`: relays live whose requests an earlier run had in flight; `relaysKnown` must
- * follow.
+ * `migrates`: whether an older ledger is brought to this version; otherwise it is refused. `keepsInFlight`: whether relays live whose requests an earlier run had in flight;
+ * `relaysKnown` must then follow.
  */
 export type ToThread =
   | Readonly<{
@@ -174,11 +174,11 @@ export type ToThread =
     }>
   /** `from`: the boot of the relay that asks; absent: the process of the thread. */
   | (TasksMessage & Readonly<{ from?: number }>)
-  /** A relay is there, or there again: what it holds is its lease from now on. */
+  /** A relay joins, or joins again: what it holds is its lease from now on. */
   | Readonly<{ kind: 'relayJoins'; bootId: string; now: number; runs: RelayRuns }>
-  /** It has left, or is gone: its leases go, and what it had in flight is waived. */
+  /** A relay has left, or is gone: its leases end, and its requests in flight are waived. */
   | Readonly<{ kind: 'relayGoes'; boot: number }>
-  /** All relays that live have joined: what others had in flight is waived, and leases are granted. */
+  /** All living relays have joined: requests in flight of all others are waived, and leases are granted. */
   | Readonly<{ kind: 'relaysKnown' }>
   /** To a thread that does nothing else: moves the log of the ledger at `path` into it. */
   | Readonly<{ kind: 'walCheckpoint'; path: string }>
@@ -186,13 +186,13 @@ export type ToThread =
   | Readonly<{ kind: 'check'; path: string }>
   /** The file was left open by an earlier run and has been found sound since. */
   | Readonly<{ kind: 'sound' }>
-  /** The checkpoint that was due is over. */
+  /** The WAL checkpoint that was due is over. */
   | Readonly<{ kind: 'walCheckpointed' }>
   /** Where nodes share the ledger: the process was fenced, and is a node again. */
   | Readonly<{ kind: 'node'; identity: NodeIdentity }>
-  /** Where nodes share the ledger: what nodes that are gone left in flight is to be waived. */
+  /** Where nodes share the ledger: requests in flight of nodes that are gone are to be waived. */
   | Readonly<{ kind: 'takeOver' }>
-  /** Where nodes share the ledger: the server may be another one, and lack what was acknowledged. */
+  /** Where nodes share the ledger: the server may be another one that lacks acknowledged writes. */
   | Readonly<{ kind: 'lookOver' }>
   | Readonly<{ kind: 'close' }>
 
@@ -212,30 +212,33 @@ export type FromThread =
   | Readonly<{ kind: 'fault'; fault: LedgerFault }>
   /** The files at the path are not those that are open any more, and why; undefined: they are again. */
   | Readonly<{ kind: 'lost'; loss: Loss | undefined }>
-  /** Of a file: its log is to be moved into it now. */
+  /** On a file: its log is to be moved into it now. */
   | Readonly<{ kind: 'walCheckpointDue' }>
-  /** From the thread that was told to: it did, or could not. */
+  /** The WAL checkpoint that this thread was told to run is over; it may have failed. */
   | Readonly<{ kind: 'walCheckpointed' }>
   | Readonly<{ kind: 'checked'; damage: string | undefined }>
   /** `boot` undefined: the storage cannot take it now. */
   | Readonly<{ kind: 'relayJoined'; bootId: string; boot: number | undefined }>
-  /** Behind the answers to all that it had asked. */
+  /** The relay is gone; sent after the answers to all its tasks. */
   | Readonly<{ kind: 'relayGone'; boot: number }>
   | Readonly<{ kind: 'closed' }>
 
-/** For the operator's log: a broken rule of the database, a failed commit, a thread that died. `bug`: what was thrown, where our code is to blame. `kind`: of a node that was lost, of a failover. */
+/**
+ * For the operator's log: a broken rule of the database, a failed commit, a thread that died. `bug`: what was thrown, if our code is to blame.
+ * `kind`: the loss of a node, or a failover.
+ */
 export type LedgerFault = Readonly<{ problem: string; bug?: unknown; kind?: 'node' | 'failover' }>
 
 /**
- * Why the ledger at the path is not the one that is open. `isOverwritten`: nor is the open file what was written here, so that nothing more is written to it;
- * otherwise all that is committed is in the open file.
+ * Why the ledger at the path is not the one that is open. `isOverwritten`: the open file was overwritten too, so that nothing more is written to it;
+ * otherwise everything committed is in the open file.
  */
 export type Loss = Readonly<{ problem: string; isOverwritten: boolean }>
 
 /** The results of some tasks. */
 export type Committed = Readonly<{
   kind: 'committed'
-  /** The boot of the relay that asked them; absent: the process of the thread. */
+  /** The boot of the relay that asked; absent: the process of the thread. */
   to?: number
   /** Numbers of the settles that were done, which most tasks are; all others have their answers. */
   settled: Float64Array
@@ -243,15 +246,15 @@ export type Committed = Readonly<{
   changes: readonly KeyChange[]
   faults: readonly LedgerFault[]
   isWritable: boolean
-  /** How long the transaction of its writes took, to its flush; absent where nothing was written. */
+  /** How long the transaction of the writes took up to its flush; absent if nothing was written. */
   commitMs?: number
-  /** How many tasks that transaction had; beside `commitMs`. */
+  /** How many tasks that transaction had; present together with `commitMs`. */
   groupSize?: number
   /** Bytes that the spill keeps now. */
   spillBytes: number
   /** Ids of requests whose settle was answered `spilled`, and that have their receipt now. */
   replayed?: readonly string[]
-  /** Of a file: for its relays. */
+  /** On a file: messages for its relays. */
   news?: readonly NodeMessage[]
 }>
 
