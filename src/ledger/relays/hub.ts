@@ -133,9 +133,13 @@ export class RelayHub implements Relays {
       return
     }
     const relay = this.#living.get(message.bootId)
-    if (relay === undefined) return
     const { boot } = message
-    // The storage cannot take the relay now, so its connection is dropped, and it soon tries again.
+    if (relay === undefined) {
+      // The relay died while it joined, when its boot was not known here.
+      if (boot !== undefined) this.#thread?.post({ kind: 'relayGoes', boot })
+      return
+    }
+    // Where the storage cannot take it now, it comes again soon.
     if (boot === undefined) {
       drop(relay)
       return

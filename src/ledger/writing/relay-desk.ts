@@ -18,6 +18,8 @@ export class RelayDesk {
   /** By relay: the places of its price versions in the thread's list of all. */
   readonly #prices = new Map<number, number[]>()
   #defined = 0
+  /** All relays that live have joined. Before that, a boot that has not joined may be that of a relay that is still to come. */
+  #areKnown = false
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(desk: Desk) {
@@ -70,12 +72,14 @@ export class RelayDesk {
       }
       case 'relaysKnown':
         relays.setGranting(true)
+        this.#areKnown = true
         this.#waive()
     }
   }
 
   #waive(): void {
     clearTimeout(this.#timer)
+    if (!this.#areKnown) return
     const { store, loop, say, now } = this.#desk
     const recovered = loop.isSpillEmpty ? store.recover(now()) : undefined
     if (typeof recovered !== 'number') this.#timer = setTimeout(() => this.#waive(), LOOK_EVERY_MS)
