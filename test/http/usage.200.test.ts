@@ -117,6 +117,7 @@ test('a request is listed with its tokens, its times and its cost, rounded and t
         cost_usd_exact: '0.00382905',
         waived_usd: 0,
         waived_usd_exact: '0',
+        price_level: null,
         not_charged: null,
       },
     ],

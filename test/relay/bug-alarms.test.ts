@@ -91,7 +91,10 @@ test('a ledger thread that dies of a bug says where before another takes its pla
   await until(() => told.length >= 2)
   const [died, again] = told
   expect([died?.problem, again?.problem]).toEqual(['ledger thread: it failed by a bug', 'ledger thread: it ended; starting another'])
-  expect(describeBug(died?.bug)).toMatchObject({ error: 'TypeError', at: expect.stringMatching(/^src\/ledger\/debit-records\.ts:\d+:\d+ < src\/ledger\/thread\.ts:\d/) })
+  expect(describeBug(died?.bug)).toMatchObject({
+    error: 'TypeError',
+    at: expect.stringMatching(/^src\/ledger\/debit-records\.ts:\d+:\d+ < src\/ledger\/thread\.ts:\d/),
+  })
   expect(await ledger.findKey(new Uint8Array(32))).toBeUndefined()
   await ledger.close()
 })

@@ -139,7 +139,7 @@ export class RelayHub implements Relays {
       if (boot !== undefined) this.#thread?.post({ kind: 'relayGoes', boot })
       return
     }
-    // Where the storage cannot take it now, it comes again soon.
+    // The storage cannot take the relay now, so its connection is dropped, and it soon tries again.
     if (boot === undefined) {
       drop(relay)
       return

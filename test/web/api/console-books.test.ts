@@ -72,6 +72,7 @@ const ROUTES: Readonly<Record<string, unknown>> = {
   'POST /upstreams/:name/state': { is_out: true },
   'GET /catalog': undefined,
   'GET /catalog/reload': undefined,
+  'GET /catalog/repriced': undefined,
   'GET /accounts': undefined,
   'POST /accounts': { id: ID, name: 'x' },
   'GET /accounts/:accountId': undefined,
