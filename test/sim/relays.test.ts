@@ -1,12 +1,12 @@
 /**
- * Simulated worlds of relays and a ledger process that die at any step. `SIM_SEEDS` says how many, `TEST_SEED` from which seed on. Rules: processes.md "Admission", "Death".
+ * Simulated worlds of relays and a ledger process that die at any step. `SIM_RELAY_SEEDS` says how many, `TEST_SEED` from which seed on. Rules: processes.md "Admission", "Death".
  */
 
 import { expect, test } from 'bun:test'
 import { SEED } from '../support/seed.ts'
 import { simulateRelays } from './relay-world.ts'
 
-const SEEDS = Number(process.env['SIM_SEEDS'] ?? 25)
+const SEEDS = Number(process.env['SIM_RELAY_SEEDS'] ?? 25)
 
 /** Each of these must have happened, or nothing was proved. */
 const MET = [
