@@ -16,6 +16,7 @@ import { RelayHub } from '../../src/ledger/relays/hub.ts'
 import type { Connection } from '../../src/ledger/relays/hub-socket.ts'
 import { RelayLink } from '../../src/ledger/relays/link.ts'
 import type { FromHub, ToHub } from '../../src/ledger/relays/messages.ts'
+import { ClaimsOverLink, LimitsOverLink } from '../../src/ledger/relays/relay-shares.ts'
 import { RelaySupervisor } from '../../src/ledger/relays/relay-supervisor.ts'
 import { SharedState } from '../../src/ledger/relays/shared-state.ts'
 import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
@@ -35,6 +36,9 @@ const HOLD = usd('0.5')
 /** Of a settle, at most what was held: three cents a piece. */
 const PIECE = { tokens: 10_000, cost: usd('0.03') }
 const PIECES_MAX = 16
+/** Requests with an Idempotency-Key that every relay may be asked for. */
+const REPEATABLES = 3
+const repeatable = (name: number) => ({ keyId: 'key_1', headerHash: Uint8Array.of(name), bodyHash: Uint8Array.of(name) })
 
 type Entry = {
   readonly id: string
@@ -85,6 +89,10 @@ type Relay = {
   readonly pid: number
   readonly link: RelayLink
   readonly ledger: GroupCommit
+  readonly limits: LimitsOverLink
+  readonly claims: ClaimsOverLink
+  /** The repeatable requests that run here, by their names. */
+  readonly running: Set<number>
   readonly wires: Set<Wire>
   isAlive: boolean
   isFenced: boolean
@@ -104,6 +112,10 @@ class RelayWorld {
   #process: Process | undefined
   #pids = 100
   #boots = 0
+  /** Of relays: what was asked apart from the money, and is not answered. */
+  readonly #questions = new Set<Readonly<{ relay: Relay }>>()
+  /** What was found in a turn in which no step could throw it. */
+  #finding: unknown
   readonly met = new Map<string, number>()
   readonly log: string[] = []
 
@@ -134,9 +146,10 @@ class RelayWorld {
 
   async #step(): Promise<void> {
     const choice = this.#random() * 100
-    if (choice < 22) this.#hold()
-    else if (choice < 40) this.#settle()
-    else if (choice < 43) this.#void()
+    if (choice < 20) this.#hold()
+    else if (choice < 36) this.#settle()
+    else if (choice < 39) this.#void()
+    else if (choice < 43) this.#share()
     else if (choice < 70) await this.#deliver(1 + Math.floor(this.#random() * 6))
     else if (choice < 93) await this.#tick(1 + Math.floor(this.#random() * 4))
     else if (choice < 95) this.#cut()
@@ -223,9 +236,11 @@ class RelayWorld {
     const pid = ++this.#pids
     let listener: SupervisorListener | undefined
     const patience = new Patience({ onBug: () => undefined })
+    const around = { link: () => link, patience }
+    const [limits, claims] = [new LimitsOverLink(around), new ClaimsOverLink(around)]
     const link: RelayLink = new RelayLink({
       ...{ path: '', bootId: `relay-${pid}`, runs: () => listener?.runs() ?? { accounts: [], keys: [] } },
-      held: () => ({ claims: [], places: [] }),
+      held: () => ({ claims: claims.running, places: limits.places }),
       onNews: (message) => listener?.onMessage(message),
       onMissed: () => listener?.onMissed(),
       onFenced: () => {
@@ -244,7 +259,7 @@ class RelayWorld {
         return new RelaySupervisor(link, patience)
       },
     })
-    const relay: Relay = { pid, link, ledger, wires: new Set(), isAlive: true, isFenced: false }
+    const relay: Relay = { pid, link, ledger, limits, claims, running: new Set(), wires: new Set(), isAlive: true, isFenced: false }
     this.#relays.push(relay)
     ledger.start().catch(() => undefined)
   }
@@ -301,6 +316,37 @@ class RelayWorld {
         if (entry.relay.isAlive && answer === 'settled') entry.state = 'acknowledged'
       },
       () => undefined,
+    )
+  }
+
+  /** Asks for what relays share apart from the money, or ends what was got. */
+  #share(): void {
+    const relay = this.#pick(this.#relays.filter(({ isAlive }) => isAlive))
+    if (relay === undefined) return
+    const choice = this.#random()
+    const name = Math.floor(this.#random() * REPEATABLES)
+    if (choice < 0.4) this.#answered(relay, relay.limits.take({ keyId: 'key_1', requests: 1, places: 2, perMinute: 6_000, atOnce: 4 }))
+    else if (choice < 0.7) this.#answered(relay, this.#claim(relay, name))
+    else if (relay.running.delete(name)) relay.claims.release(repeatable(name))
+  }
+
+  async #claim(relay: Relay, name: number): Promise<void> {
+    const found = await relay.claims.claim(repeatable(name))
+    this.#meet(`a claim is ${found.kind}`)
+    if (found.kind !== 'claimed' || !relay.isAlive) return
+    const others = this.#relays.filter(({ isAlive, running }) => isAlive && running.has(name))
+    must('a repeatable request runs once', others.length === 0, () => `request ${name} by ${relay.pid} and ${others[0]?.pid}`)
+    relay.running.add(name)
+  }
+
+  #answered(relay: Relay, asked: Promise<unknown>): void {
+    const question = { relay }
+    this.#questions.add(question)
+    asked.then(
+      () => this.#questions.delete(question),
+      (error: unknown) => {
+        this.#finding ??= error
+      },
     )
   }
 
@@ -374,6 +420,7 @@ class RelayWorld {
   }
 
   #check(): void {
+    if (this.#finding !== undefined) throw this.#finding
     const db = this.#ground.read() as Database
     try {
       const receipts = new Map(
@@ -416,10 +463,30 @@ class RelayWorld {
     )
     const open = this.#entries.filter(({ state, relay }) => state === 'sent' && relay.isAlive)
     must('every end is answered when all is quiet', open.length === 0, () => open.map(({ id }) => id).join(' '))
+    const unanswered = [...this.#questions].filter(({ relay }) => relay.isAlive)
+    must('every question is answered when all is quiet', unanswered.length === 0, () => unanswered.map(({ relay }) => relay.pid).join(' '))
+    await this.#checkClaims(living)
     const db = this.#ground.read() as Database
     const differences = differencesInFile(db)
     db.close()
     must('the books are right', differences.length === 0, () => JSON.stringify(differences))
+  }
+
+  /** What no living relay runs may be claimed, and what one runs may not. */
+  async #checkClaims(living: readonly Relay[]): Promise<void> {
+    for (let name = 0; name < REPEATABLES; name++) {
+      const [first] = living
+      const isRunning = living.some(({ running }) => running.has(name))
+      let said: boolean | undefined
+      first?.claims.isRunning(repeatable(name)).then(
+        (answer) => {
+          said = answer
+        },
+        () => undefined,
+      )
+      for (let turn = 0; turn < 8 && said === undefined; turn++) await this.#quiet()
+      must('a claim lasts as long as its request', said === isRunning, () => `${name}: ${said}, and not ${isRunning}`)
+    }
   }
 
   #pick<T>(from: readonly T[]): T | undefined {

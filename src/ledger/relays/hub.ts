@@ -6,7 +6,7 @@ import type { Enter, RelayMessage, ThreadHandle, ThreadListener } from '../admis
 import type { Relays } from '../open-options.ts'
 import type { Committed, LedgerFault } from '../task.ts'
 import { type Connection, listenForRelays } from './hub-socket.ts'
-import { LivingRelays, type Relay } from './living-relays.ts'
+import { drop, LivingRelays, type Relay } from './living-relays.ts'
 import { type FromHub, type Hello, PROTOCOL, type ToHub } from './messages.ts'
 import type { SharedState } from './shared-state.ts'
 
@@ -164,6 +164,8 @@ export class RelayHub implements Relays {
     const relay = this.#relayOf(connection)
     if (message.kind === 'hello') this.#onHello(connection, message)
     else if (relay?.boot !== undefined) this.#obey(relay, relay.boot, connection, message)
+    // A relay that speaks before it is welcome may wait for an answer that never comes, so its connection is ended: then it joins again.
+    else connection.close()
   }
 
   #obey(relay: Relay, boot: number, connection: Connection, message: Exclude<ToHub, Hello>): void {
@@ -240,10 +242,4 @@ export class RelayHub implements Relays {
   #relayOf(connection: Connection): Relay | undefined {
     return this.#living.find((relay) => relay.connection === connection)
   }
-}
-
-function drop(relay: Relay): void {
-  const { connection } = relay
-  relay.connection = undefined
-  connection?.close()
 }

@@ -9,6 +9,7 @@ import type { LedgerFault, Opened, OpenProblem, RelayRuns, ToThread } from '../t
 import { connectToHub, type LinkSocket } from './link-socket.ts'
 import { type FromHub, PROTOCOL } from './messages.ts'
 import type { Held, Question, Reply, Word } from './shared-state.ts'
+import { WordQueue } from './word-queue.ts'
 
 export type LinkOptions = Readonly<{
   path: string
@@ -38,6 +39,8 @@ const RETRY_MS = 25
 export class RelayLink {
   readonly #options: LinkOptions
   #socket: LinkSocket | undefined
+  /** Whether the relay was welcomed on this connection: before that, the ledger process takes nothing but the hello. */
+  #isIn = false
   #boot: number | undefined
   #isReady = false
   #readySinceMs = Number.POSITIVE_INFINITY
@@ -49,6 +52,7 @@ export class RelayLink {
   readonly #pings = new Map<number, Readonly<{ wallMs: number; monotonicMs: number }>>()
   #lastNumber = 0
   readonly #asked = new Map<number, (reply: Reply | 'unavailable') => void>()
+  readonly #untold = new WordQueue()
   readonly #pinging: ReturnType<typeof setInterval>
 
   constructor(options: LinkOptions) {
@@ -85,8 +89,9 @@ export class RelayLink {
     return this.#isSound
   }
 
+  /** Asks only when all relays have said what they hold: before that, an answer might give to this relay what another one has. */
   ask(question: Question): Promise<Reply | 'unavailable'> {
-    if (this.#socket === undefined || this.#boot === undefined) return Promise.resolve('unavailable')
+    if (this.#socket === undefined || !this.#isReady) return Promise.resolve('unavailable')
     const number = ++this.#lastNumber
     const { promise, resolve } = Promise.withResolvers<Reply | 'unavailable'>()
     this.#asked.set(number, resolve)
@@ -94,8 +99,10 @@ export class RelayLink {
     return promise
   }
 
-  tell(word: Word): void {
-    this.#socket?.send({ kind: 'word', word })
+  /** `onSent`: called when the word has left; until the relay is welcome it waits here. */
+  tell(word: Word, onSent: () => void = () => undefined): void {
+    this.#untold.add(word, onSent)
+    if (this.#isIn) this.#sendWords()
   }
 
   close(): void {
@@ -118,30 +125,44 @@ export class RelayLink {
   async #comeIn(listener: ThreadListener): Promise<'in' | 'out'> {
     const { path, bootId, runs, held, onFault, connect = connectToHub } = this.#options
     const { promise, resolve } = Promise.withResolvers<'in' | 'out'>()
-    let isIn = false
+    const own: { socket?: LinkSocket; isIn: boolean; isClosed: boolean } = { isIn: false, isClosed: false }
     const socket = await connect(path, {
       hear: (message) => {
         if (message.kind === 'welcome') {
-          isIn = true
-          this.#boot = message.boot
+          own.isIn = true
+          this.#onWelcome(message.boot)
           resolve('in')
-        } else if (isIn || message.kind === 'fenced') this.#hear(message, listener)
+        } else if (own.isIn || message.kind === 'fenced') this.#hear(message, listener)
       },
       onClosed: () => {
-        if (this.#socket === socket) this.#onClosed()
+        // A connection may end before it was handed over.
+        own.isClosed = true
+        if (own.socket !== undefined && this.#socket === own.socket) this.#onClosed()
         resolve('out')
-        if (isIn) listener.onEnd()
+        if (own.isIn) listener.onEnd()
       },
       onFault,
     })
-    if (socket === undefined) return 'out'
+    if (socket === undefined || own.isClosed) return 'out'
+    own.socket = socket
     this.#socket = socket
     socket.send({ kind: 'hello', protocol: PROTOCOL, bootId, isNew: this.#boot === undefined, runs: runs(), held: held() })
     return await promise
   }
 
+  #onWelcome(boot: number): void {
+    this.#boot = boot
+    this.#isIn = true
+    this.#sendWords()
+  }
+
+  #sendWords(): void {
+    this.#untold.sendAll((word) => this.#socket?.send({ kind: 'word', word }))
+  }
+
   #onClosed(): void {
     this.#socket = undefined
+    this.#isIn = false
     this.#isReady = false
     this.#pings.clear()
     const asked = [...this.#asked.values()]
@@ -202,7 +223,7 @@ export class RelayLink {
   }
 
   #ping(): void {
-    if (this.#socket === undefined || this.#boot === undefined) return
+    if (this.#socket === undefined || !this.#isIn) return
     const number = ++this.#lastNumber
     this.#pings.set(number, { wallMs: Date.now(), monotonicMs: performance.now() })
     this.#socket.send({ kind: 'ping', number })

@@ -136,3 +136,10 @@ export class LivingRelays {
     this.#awaited.set(pid, { untilMs: performance.now() + this.#silenceMs, beginning: this.#beginningOf(pid) })
   }
 }
+
+/** Ends the relay's connection; the relay may join again. */
+export function drop(relay: Relay): void {
+  const { connection } = relay
+  relay.connection = undefined
+  connection?.close()
+}

@@ -62,14 +62,15 @@ export class ClaimsOverLink implements SharedClaims {
     return (await patience.whileHeard(link().ask({ kind: 'running', keyId, header: hex(headerHash) }))) !== false
   }
 
+  /** The claim counts as held until its end is told: a relay that joins again before that says that it runs. */
   release({ keyId, headerHash }: Omit<Repeatable, 'bodyHash'>): void {
     const ended = { keyId, header: hex(headerHash) }
-    // If the ledger process is away, a release need not be repeated: when it is back, it is told only what still runs.
-    if (this.#running.delete(nameOf(ended))) this.#tellRelease(ended)
+    const name = nameOf(ended)
+    if (this.#running.has(name)) this.#tellRelease(ended, () => void this.#running.delete(name))
   }
 
-  #tellRelease({ keyId, header }: Omit<Running, 'body'>): void {
-    this.#around.link().tell({ kind: 'release', keyId, header })
+  #tellRelease({ keyId, header }: Omit<Running, 'body'>, onSent?: () => void): void {
+    this.#around.link().tell({ kind: 'release', keyId, header }, onSent)
   }
 }
 

@@ -1,0 +1,144 @@
+/**
+ * Protects processes.md "Death", "Shared": what a relay asks or tells while it joins again is answered, or told once it is welcome, and never lost without a word. The socket is
+ * the test's own, so every message comes when the test says.
+ */
+
+import { expect, test } from 'bun:test'
+import { Patience } from '../../src/ledger/admission/patience.ts'
+import { RelayLink } from '../../src/ledger/relays/link.ts'
+import type { FromHub, ToHub } from '../../src/ledger/relays/messages.ts'
+import { ClaimsOverLink, LimitsOverLink } from '../../src/ledger/relays/relay-shares.ts'
+
+type Connect = NonNullable<ConstructorParameters<typeof RelayLink>[0]['connect']>
+type Connection = Readonly<{ sent: ToHub[]; hear: (message: FromHub) => void; end: () => void }>
+
+const LIMIT = { keyId: 'key_1', requests: 1, places: 1, perMinute: 60, atOnce: 10 }
+const REPEATABLE = { keyId: 'key_1', headerHash: new Uint8Array(32).fill(1), bodyHash: new Uint8Array(32).fill(2) }
+const RUNNING = { keyId: 'key_1', header: '01'.repeat(32), body: '02'.repeat(32) }
+const WORDS = ['word', 'question', 'ping']
+
+/** A relay whose connections are the test's; `join` resolves once a hello is sent. `early`: how many connections end before the link has them. */
+function makeRelay(early = 0) {
+  const patience = new Patience({ onBug: () => undefined })
+  const around = { link: () => link, patience }
+  const [limits, claims] = [new LimitsOverLink(around), new ClaimsOverLink(around)]
+  const waiting: ((connection: Connection) => void)[] = []
+  let connections = 0
+  const connect: Connect = (_, { hear, onClosed }) => {
+    const sent: ToHub[] = []
+    const connection = { sent, hear, end: onClosed }
+    const isEarly = connections++ < early
+    if (isEarly) onClosed()
+    return Promise.resolve({
+      send(message: ToHub) {
+        sent.push(structuredClone(message))
+        if (message.kind === 'hello' && !isEarly) waiting.shift()?.(connection)
+      },
+      close: onClosed,
+    })
+  }
+  const link: RelayLink = new RelayLink({
+    ...{ path: '', bootId: 'boot', runs: () => ({ accounts: [], keys: [] }), connect },
+    held: () => ({ claims: claims.running, places: limits.places }),
+    ...{ onNews: () => undefined, onMissed: () => undefined, onFenced: () => undefined, onFault: () => undefined },
+    onHeard: () => patience.hear(),
+  })
+  const listener = {
+    ...{ onCommitted: () => undefined, onLost: () => undefined, onWalCheckpointDue: () => undefined },
+    ...{ onClosed: () => undefined, onEnd: () => undefined },
+  }
+  const next = (): Promise<Connection> => new Promise((resolve) => waiting.push(resolve))
+  const join = async (): Promise<Connection> => {
+    const hello = next()
+    link.enter(listener)
+    return await hello
+  }
+  const welcome = async (): Promise<Connection> => {
+    const connection = await join()
+    connection.hear({ kind: 'welcome', boot: 7 })
+    connection.hear({ kind: 'ready' })
+    return connection
+  }
+  return { link, limits, claims, join, welcome }
+}
+
+const heldIn = ({ sent: [hello] }: Connection): unknown => (hello?.kind === 'hello' ? hello.held : undefined)
+const wordsIn = ({ sent }: Connection): readonly unknown[] => sent.flatMap((message) => (message.kind === 'word' ? [message.word] : []))
+const answerLast = ({ sent, hear }: Connection, reply: Extract<FromHub, { kind: 'reply' }>['reply']): void => {
+  const asked = sent.findLast(({ kind }) => kind === 'question')
+  if (asked?.kind !== 'question') throw new Error('nothing was asked')
+  hear({ kind: 'reply', number: asked.number, reply })
+}
+
+test('a limit that is asked for while a relay joins again is answered, and none is asked before all relays are there', async () => {
+  const { link, limits, welcome, join } = makeRelay()
+  try {
+    const first = await welcome()
+    first.end()
+    const second = await join()
+    // Before it is welcome the ledger process would take nothing but the hello.
+    expect(await limits.take(LIMIT)).toBe('unavailable')
+    second.hear({ kind: 'welcome', boot: 7 })
+    expect(await limits.take(LIMIT)).toBe('unavailable')
+    expect(second.sent.filter(({ kind }) => kind === 'question')).toEqual([])
+    second.hear({ kind: 'ready' })
+    const asked = limits.take(LIMIT)
+    answerLast(second, { requests: 1, places: 1, waitMs: 0, nodes: 2 })
+    expect(await asked).toMatchObject({ requests: 1 })
+  } finally {
+    link.close()
+  }
+})
+
+test('what is told while the ledger process is away, or before the welcome, is told after it, and a claim runs until then', async () => {
+  const { link, claims, welcome, join } = makeRelay()
+  try {
+    const first = await welcome()
+    const claiming = claims.claim(REPEATABLE)
+    answerLast(first, { kind: 'claimed' })
+    expect(await claiming).toEqual({ kind: 'claimed' })
+    first.end()
+    const answer = { key: new Uint8Array(), accountId: 'a', id: 'one', items: [], expiresAt: 1, text: '', parts: [] }
+    link.tell({ kind: 'keep', answer })
+    claims.release(REPEATABLE)
+    const second = await join()
+    expect(heldIn(second)).toEqual({ claims: [RUNNING], places: [] })
+    expect(second.sent.filter(({ kind }) => WORDS.includes(kind))).toEqual([])
+    second.hear({ kind: 'welcome', boot: 7 })
+    expect(wordsIn(second)).toEqual([
+      { kind: 'keep', answer },
+      { kind: 'release', keyId: RUNNING.keyId, header: RUNNING.header },
+    ])
+    expect(claims.running).toEqual([])
+  } finally {
+    link.close()
+  }
+})
+
+test('answers that end while the ledger process is away are kept for other relays as far as there is room', async () => {
+  const { link, join } = makeRelay()
+  try {
+    const large = (id: string) => ({ key: new Uint8Array(), accountId: 'a', id, items: [], expiresAt: 1, text: '', parts: PARTS })
+    for (const id of ['one', 'two', 'three']) link.tell({ kind: 'keep', answer: large(id) })
+    const first = await join()
+    first.hear({ kind: 'welcome', boot: 7 })
+    expect(wordsIn(first)).toMatchObject([{ answer: { id: 'one' } }, { answer: { id: 'two' } }])
+  } finally {
+    link.close()
+  }
+})
+
+const PARTS = [{ pieces: [new Uint8Array(7 * 1024 * 1024)] }]
+
+test('a connection that ends before the relay has it is tried again', async () => {
+  const { link, limits, welcome } = makeRelay(1)
+  try {
+    const second = await welcome()
+    const asked = limits.take(LIMIT)
+    answerLast(second, { requests: 1, places: 1, waitMs: 0, nodes: 1 })
+    expect(await asked).toMatchObject({ requests: 1 })
+    expect(second.sent.map(({ kind }) => kind)).toEqual(['hello', 'ping', 'question'])
+  } finally {
+    link.close()
+  }
+})
