@@ -37,6 +37,27 @@ FROM (
 ) levelled
 WHERE prompt <= above_prompt_tokens;
 
+-- Rounded half to even: `whole` is the price with the factor, `parts` the millionths that are left.
+SELECT 'a call''s cost at its upstream is its tokens at its version' AS rule, subject, CAST(coalesce(stored, -1) AS TEXT) AS stored, 0 AS high, 0 AS low,
+  CAST(coalesce(whole + CASE WHEN parts * 2 > 1000000 OR (parts * 2 = 1000000 AND whole % 2 = 1) THEN 1 ELSE 0 END, -1) AS TEXT) AS told
+FROM (
+  SELECT subject, stored, price / 1000000 * factor_millionths + price % 1000000 * factor_millionths / 1000000 AS whole, price % 1000000 * factor_millionths % 1000000 AS parts
+  FROM (
+    SELECT subject, stored, factor_millionths, input_tokens * input_rate_picos + output_tokens * output_rate_picos + cache_read_tokens * cache_read_rate_picos
+      + cache_write_5m_tokens * cache_write_5m_rate_picos + cache_write_1h_tokens * cache_write_1h_rate_picos + server_tool_uses * server_tool_use_rate_picos AS price
+    FROM (
+      SELECT request_id AS subject, upstream_cost_picos AS stored, upstream_cost_number AS version, input_tokens, output_tokens, cache_read_tokens,
+        cache_write_5m_tokens, cache_write_1h_tokens, server_tool_uses
+      FROM receipts WHERE upstream_cost_number IS NOT NULL OR upstream_cost_picos IS NOT NULL
+      UNION ALL
+      SELECT request_id || ' ' || attempt, upstream_cost_picos, upstream_cost_number, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,
+        cache_write_1h_tokens, server_tool_uses
+      FROM attempts WHERE upstream_cost_number IS NOT NULL OR upstream_cost_picos IS NOT NULL
+    ) calls LEFT JOIN price_versions p ON p.number = version
+  ) priced
+) costed
+WHERE stored IS DISTINCT FROM whole + CASE WHEN parts * 2 > 1000000 OR (parts * 2 = 1000000 AND whole % 2 = 1) THEN 1 ELSE 0 END;
+
 SELECT 'what is charged is not waived' AS rule, request_id AS subject, waived_picos AS stored, 0 AS high, 0 AS low
 FROM receipts WHERE waived_picos <> 0 AND (cost_picos <> 0 OR outcome NOT IN ('fault', 'drain', 'recovered'));
 
@@ -121,3 +142,61 @@ FROM (
     key_number, day, model_number, counts_stored, 0, 0, counts
   FROM days WHERE counts <> counts_stored
 ) x LEFT JOIN keys k ON k.number = x.key_number LEFT JOIN models m ON m.number = x.model_number;
+
+-- As above: the two sides of a day are rows of one group.
+SELECT 'a day''s margin is the sum of its receipts and attempts' AS rule, coalesce(a.id, CAST(account_number AS TEXT)) || ' ' || coalesce(m.id, CAST(model_number AS TEXT)) || ' '
+  || coalesce(u.name, CAST(upstream_number AS TEXT)) || ' day ' || day AS subject, stored, 0 AS high, 0 AS low, told
+FROM (
+  SELECT day, account_number, model_number, upstream_number, coalesce(max(CASE WHEN is_stored = 1 THEN sums END), 'none') AS stored,
+    coalesce(max(CASE WHEN is_stored = 0 THEN sums END), 'none') AS told
+  FROM (
+    SELECT day, account_number, model_number, upstream_number, is_stored, concat_ws(' ', sum(requests), sum(calls),
+      CAST(sum(cost_picos / 1000000) AS BIGINT) + CAST(sum(cost_picos % 1000000) AS BIGINT) / 1000000, CAST(sum(cost_picos % 1000000) AS BIGINT) % 1000000,
+      CAST(sum(waived_picos / 1000000) AS BIGINT) + CAST(sum(waived_picos % 1000000) AS BIGINT) / 1000000, CAST(sum(waived_picos % 1000000) AS BIGINT) % 1000000,
+      CAST(sum(upstream_cost_picos / 1000000) AS BIGINT) + CAST(sum(upstream_cost_picos % 1000000) AS BIGINT) / 1000000, CAST(sum(upstream_cost_picos % 1000000) AS BIGINT) % 1000000,
+      CAST(sum(calls_cost_picos / 1000000) AS BIGINT) + CAST(sum(calls_cost_picos % 1000000) AS BIGINT) / 1000000, CAST(sum(calls_cost_picos % 1000000) AS BIGINT) % 1000000,
+      CAST(sum(cache_lost_picos / 1000000) AS BIGINT) + CAST(sum(cache_lost_picos % 1000000) AS BIGINT) / 1000000, CAST(sum(cache_lost_picos % 1000000) AS BIGINT) % 1000000) AS sums
+    FROM (
+      SELECT day, account_number, model_number, upstream_number, 1 AS is_stored, requests, calls, cost_picos, waived_picos, upstream_cost_picos, calls_cost_picos,
+        cache_lost_picos
+      FROM margin_daily
+      UNION ALL
+      SELECT day, account_number, model_number, upstream_number, 0, 1, 0, cost_picos, waived_picos, upstream_cost_picos, 0, coalesce(cache_lost_picos, 0)
+      FROM receipts JOIN price_versions p ON p.number = upstream_cost_number
+      UNION ALL
+      SELECT started_at / 86400000, account_number, model_number, upstream_number, 0, 0, 1, 0, 0, 0, upstream_cost_picos, 0
+      FROM attempts JOIN price_versions p ON p.number = upstream_cost_number
+    ) sides GROUP BY day, account_number, model_number, upstream_number, is_stored
+  ) sums GROUP BY day, account_number, model_number, upstream_number
+) x LEFT JOIN accounts a ON a.number = account_number LEFT JOIN models m ON m.number = model_number LEFT JOIN upstreams u ON u.number = upstream_number
+WHERE stored <> told;
+
+-- A tag without a row of its own is in the row of '' of its key and day.
+SELECT 'a roll-up of a tag is the sum of its receipts' AS rule, coalesce(k.id, CAST(key_number AS TEXT)) || ' ' || tag || ' day ' || day AS subject, stored, 0 AS high, 0 AS low, told
+FROM (
+  SELECT key_number, day, tag, model_number, price_number, coalesce(max(CASE WHEN is_stored = 1 THEN sums END), 'none') AS stored,
+    coalesce(max(CASE WHEN is_stored = 0 THEN sums END), 'none') AS told
+  FROM (
+    SELECT key_number, day, tag, model_number, price_number, is_stored, concat_ws(' ', sum(requests), sum(input_tokens), sum(output_tokens), sum(cache_read_tokens),
+      sum(cache_write_5m_tokens), sum(cache_write_1h_tokens), sum(server_tool_uses),
+      CAST(sum(cost_picos / 1000000) AS BIGINT) + CAST(sum(cost_picos % 1000000) AS BIGINT) / 1000000, CAST(sum(cost_picos % 1000000) AS BIGINT) % 1000000,
+      CAST(sum(waived_picos / 1000000) AS BIGINT) + CAST(sum(waived_picos % 1000000) AS BIGINT) / 1000000, CAST(sum(waived_picos % 1000000) AS BIGINT) % 1000000,
+      CAST(sum(estimated_picos / 1000000) AS BIGINT) + CAST(sum(estimated_picos % 1000000) AS BIGINT) / 1000000, CAST(sum(estimated_picos % 1000000) AS BIGINT) % 1000000) AS sums
+    FROM (
+      SELECT key_number, day, tag, model_number, price_number, 1 AS is_stored, requests, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,
+        cache_write_1h_tokens, server_tool_uses, cost_picos, waived_picos, estimated_picos
+      FROM usage_tags
+      UNION ALL
+      SELECT r.key_number, r.day, coalesce(t.tag, ''), model_number, r.price_number, 0, 1, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,
+        cache_write_1h_tokens, server_tool_uses, cost_picos, waived_picos, CASE WHEN basis = 'estimated' THEN cost_picos ELSE 0 END
+      FROM receipts r JOIN price_versions p ON p.number = r.price_number
+        LEFT JOIN (SELECT DISTINCT key_number, day, tag FROM usage_tags) t ON t.key_number = r.key_number AND t.day = r.day AND t.tag = r.tag
+      WHERE r.tag IS NOT NULL
+    ) sides GROUP BY key_number, day, tag, model_number, price_number, is_stored
+  ) sums GROUP BY key_number, day, tag, model_number, price_number
+) x LEFT JOIN keys k ON k.number = key_number
+WHERE stored <> told;
+
+SELECT 'a key has at most 200 tags a day in its roll-ups' AS rule, coalesce(k.id, CAST(key_number AS TEXT)) || ' day ' || day AS subject, tags AS stored, 0 AS high, 200 AS low
+FROM (SELECT key_number, day, count(DISTINCT tag) AS tags FROM usage_tags WHERE tag <> '' GROUP BY key_number, day) t LEFT JOIN keys k ON k.number = key_number
+WHERE tags > 200;

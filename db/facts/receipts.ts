@@ -111,6 +111,33 @@ export const RECEIPT: readonly Column[] = [
     tells: 'Until the answer began; null where it did not',
   },
   { column: 'duration_ms', kind: 'ms', from: 'settle', shownTo: 'all', tells: 'Until it ended' },
+  {
+    column: 'tag',
+    kind: 'text',
+    from: 'hold',
+    isNullable: true,
+    isOptional: true,
+    shownTo: 'all',
+    says: 'The name that the client gave it, by which spend can be told apart.',
+    tells: 'The name that its client gave it with `x-spend-tag`; null where it gave none',
+  },
+  { column: 'upstream_cost_number', kind: 'whole', from: 'row', isNullable: true, shownTo: 'none' },
+  {
+    column: 'upstream_cost_picos',
+    kind: 'picos',
+    from: 'row',
+    isNullable: true,
+    shownTo: 'operators',
+    says: 'What the call that answered cost us; null where that is not known.',
+  },
+  {
+    column: 'cache_lost_picos',
+    kind: 'picos',
+    from: 'row',
+    isNullable: true,
+    shownTo: 'operators',
+    says: 'The part of it that wrote the prompt into a second cache, because the conversation moved to this upstream; null: it did not move.',
+  },
   { column: 'seq', kind: 'whole', from: 'row', shownTo: 'none' },
   { column: 'hash', kind: 'hash', from: 'row', shownTo: 'none' },
 ]
@@ -125,16 +152,19 @@ export const RECEIPT_CHAIN: readonly ChainVersion[] = [
     ],
     private: ['upstream_number', 'upstream_message_id', 'upstream_request_id', 'session_hash', 'boot_number'],
   },
+  { public: ['tag'], private: ['upstream_cost_picos', 'cache_lost_picos'] },
 ]
 
-/** `account_number` stands in front of the text, as the account's id; `hash` is made of it. */
-export const NOT_IN_CHAIN: readonly string[] = ['account_number', 'hash']
+/** `account_number` stands in front of the text, as the account's id; `hash` is made of it; the version of a cost follows from the cost and the tokens. */
+export const NOT_IN_CHAIN: readonly string[] = ['account_number', 'hash', 'upstream_cost_number']
 
 /** The value that crosses to the thread together with a receipt. */
 const HAS_CHECKPOINT: Beside = { given: 'hasCheckpoint', kind: 'flag' }
 const EXPIRES_AT: Beside = { given: 'idempotency.expiresAt', kind: 'time', isOptional: true }
 const HEADER_HASH: Beside = { given: 'idempotency.headerHash', kind: 'hash', isOptional: true }
 const BODY_HASH: Beside = { given: 'idempotency.bodyHash', kind: 'hash', isOptional: true }
+const UPSTREAM_COST: Beside = { given: 'upstreamCost', kind: 'whole', isOptional: true }
+const HAS_MOVED: Beside = { given: 'hasMoved', kind: 'flag', isOptional: true }
 
 /**
  * The record in which a receipt crosses to the thread and waits in a spill, so that another version of the program may read it: what is released stays as it is. What
@@ -149,13 +179,13 @@ export const RECORD = {
   ],
   amounts: ['cost_picos', 'waived_picos', 'hold_picos'],
   hashes: ['session_hash', HEADER_HASH, BODY_HASH],
-  later: [] as readonly (readonly string[])[],
+  later: [['tag', UPSTREAM_COST, HAS_MOVED]],
 }
 
 /** The order of the documents of customers and of the command line. `model` and the like stand for a number; `usage`, cost and waiver of customers are shared with days. */
 export const CUSTOMERS: readonly string[] = [
   ...['request_id', 'model', 'format', 'is_stream', 'outcome', 'status', 'basis', 'attempts'],
-  ...['started_at', 'settled_at', 'first_byte_ms', 'duration_ms'],
+  ...['started_at', 'settled_at', 'first_byte_ms', 'duration_ms', 'tag'],
 ]
 export const CUSTOMERS_BY_HAND: readonly string[] = [...COUNTERS.map(({ column }) => column), 'cost_picos', 'waived_picos']
 export const COMMAND: readonly string[] = [
@@ -172,6 +202,6 @@ export const COMMAND: readonly string[] = [
     'bytes_per_token_thousandths',
     'status',
   ],
-  ...['usage', 'cost_picos', 'waived_picos', 'hold_picos', 'attempts', 'upstream'],
-  ...['started_at', 'settled_at', 'first_byte_ms', 'duration_ms'],
+  ...['usage', 'cost_picos', 'waived_picos', 'hold_picos', 'attempts', 'upstream', 'upstream_cost_picos', 'cache_lost_picos'],
+  ...['started_at', 'settled_at', 'first_byte_ms', 'duration_ms', 'tag'],
 ]

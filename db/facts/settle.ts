@@ -4,7 +4,7 @@ import { COUNTERS } from './words.ts'
 import { type ListColumn, listColumns } from './write-row.ts'
 
 /** A function that changes gets a name with the version beside the old one: the migration says why. */
-export const SETTLE_FUNCTION = 'settle'
+export const SETTLE_FUNCTION = 'settle_6'
 
 const numbers = (...columns: readonly string[]): readonly ListColumn[] => columns.map((column) => ({ column, type: 'BIGINT' }))
 const texts = (column: string): readonly ListColumn[] => [{ column, type: 'TEXT' }]

@@ -58,11 +58,11 @@ export const factsOfGiven = (given: ReceiptGiven, rounded: RoundedReceipt, seq: 
 })
 
 ${writePrivate(
-  'privateOfGiven = (given: ReceiptGiven, bootId: string)',
+  'privateOfGiven = (given: ReceiptGiven, bootId: string, rounded: RoundedReceipt)',
   chain.firstPrivate.flatMap(toldPrivate),
-  chain.laterPrivate.map((one) => `given.${givenOf(one)}`),
+  chain.laterPrivate.map((one) => (isRounded(one) ? `rounded.${camel(one.column)}` : `given.${givenOf(one)}`)),
 )}
-`
+${chain.laterPrivate.length === 0 ? '' : `\n${TEXT_OF}\n`}`
 }
 
 /** The columns of later versions, which are null in every row of version 1. */
@@ -105,10 +105,11 @@ function writePrivate(head: string, first: readonly string[], later: readonly st
       .join(' || ')
     return `if (${isAny}) facts.push(textOf(${one}))`
   })
-  return `export const ${name} = ${parameters}: ${type} => {\nconst facts: (string | null | undefined)[] = ${list}\n${pushes.join('\n')}\nreturn facts\n}
-
-const textOf = (fact: string | number | bigint | null | undefined): string | null => (fact === null || fact === undefined ? null : String(fact))`
+  return `export const ${name} = ${parameters}: ${type} => {\nconst facts: (string | null | undefined)[] = ${list}\n${pushes.join('\n')}\nreturn facts\n}`
 }
+
+const TEXT_OF =
+  'const textOf = (fact: string | number | bigint | null | undefined): string | null => (fact === null || fact === undefined ? null : String(fact))'
 
 /** The calls that write the text. Each name is written before its value, with the marks that close the value before. */
 function textCalls({ first, later, laterPrivate }: Chain): string {

@@ -7,7 +7,7 @@ export type RecordOrder = Readonly<{
   amounts: readonly string[]
   hashes: readonly (string | Beside)[]
   /** A list for each later version of the record, behind the texts. */
-  later: readonly (readonly string[])[]
+  later: readonly (readonly (string | Beside)[])[]
 }>
 
 type Field = Readonly<{ given: string; kind: Column['kind']; words?: Words; isOptional: boolean; isNullable: boolean }>
@@ -26,7 +26,14 @@ export function writeRecord(columns: readonly Column[], order: RecordOrder): str
   return `
 /** What a record holds, beside other upstream calls, which are rare: they are one text of JSON. */
 export type RecordedDebit = ReceiptGiven &
-  Readonly<{ hasCheckpoint: boolean; idempotency?: Readonly<{ headerHash: Uint8Array; bodyHash: Uint8Array; expiresAt: number }> | undefined }>
+  Readonly<{
+    hasCheckpoint: boolean
+    idempotency?: Readonly<{ headerHash: Uint8Array; bodyHash: Uint8Array; expiresAt: number }> | undefined
+    /** The version of the cost at the upstream that answered, as \`price\` names one; absent: that cost is not known. */
+    upstreamCost?: number | undefined
+    /** Another upstream has the conversation in its cache. */
+    hasMoved?: boolean | undefined
+  }>
 
 /** Of the records that are written now; those before it can be read. */
 export const RECORD_VERSION = ${1 + parts.later.length}
@@ -121,8 +128,9 @@ function floatOf(field: Field): string {
 
 function laterWrite({ given, kind }: Field): string {
   if (kind === 'text') return `at = writeText(bytes, view, at, debit.${given} ?? undefined)`
-  if (kind === 'picos' || kind === 'hash' || kind === 'flag')
-    throw new Error(`${given}: a later field of the record is a text or a number that may be absent`)
+  if (kind === 'picos' || kind === 'hash')
+    throw new Error(`${given}: a later field of the record is a text, a number or a flag that may be absent`)
+  if (kind === 'flag') return `put(debit.${given} === undefined ? Number.NaN : debit.${given} ? 1 : 0)`
   return `put(debit.${given} ?? Number.NaN)`
 }
 
@@ -186,7 +194,7 @@ const laterRead = (fields: readonly Field[], index: number): string => `if (vers
     .map(({ given, kind }) =>
       kind === 'text'
         ? `const ${given} = text()\nif (${given} !== undefined) debit.${given} = ${given}`
-        : `const ${given} = view.getFloat64(at, true)\nat += 8\nif (!Number.isNaN(${given})) debit.${given} = ${given}`,
+        : `const ${given} = view.getFloat64(at, true)\nat += 8\nif (!Number.isNaN(${given})) debit.${given} = ${given}${kind === 'flag' ? ' === 1' : ''}`,
     )
     .join('\n')}
 }`

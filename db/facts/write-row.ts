@@ -3,16 +3,25 @@
 import { type Column, camel, givenOf, nameOf } from './column.ts'
 
 /** A column that is rounded or made before the row is hashed, so that row and chain have the same value. */
-export const isRounded = ({ kind, column }: Column): boolean => kind === 'ms' || kind === 'thousandths' || column === 'day'
+export const isRounded = ({ kind, from, column }: Column): boolean =>
+  kind === 'ms' || kind === 'thousandths' || (from === 'row' && column !== 'seq' && column !== 'hash')
+/** What the call cost us, which is computed apart. */
+const isOfCost = ({ from, column }: Column): boolean => from === 'row' && column !== 'day'
 
 export function writeRow(columns: readonly Column[]): string {
   const rounded = columns.filter(isRounded)
   return `
-/** What of a row is rounded or made. */
-export type RoundedReceipt = Readonly<{\n${rounded.map((one) => `${camel(one.column)}: number${one.isNullable ? ' | null' : ''}`).join('\n')}\n}>
+/** What the call that answered cost us. */
+export type ReceiptCost = Readonly<{\n${rounded.filter(isOfCost).map(fieldOf).join('\n')}\n}>
 
-export const roundedReceipt = (given: ReceiptGiven, day: number): RoundedReceipt => ({
-  ${rounded.map((one) => (one.from === 'row' ? one.column : `${camel(one.column)}: ${roundedValue(one)}`)).join(',\n')},
+/** What of a row is rounded or made. */
+export type RoundedReceipt = ReceiptCost & Readonly<{\n${rounded
+    .filter((one) => !isOfCost(one))
+    .map(fieldOf)
+    .join('\n')}\n}>
+
+export const roundedReceipt = (given: ReceiptGiven, day: number, cost: ReceiptCost): RoundedReceipt => ({
+  ${rounded.map((one) => (one.column === 'day' ? 'day' : `${camel(one.column)}: ${roundedValue(one)}`)).join(',\n')},
 })
 
 /** In the order of the columns of \`INSERT_RECEIPT\` and \`SETTLE\`. \`link\`: its place in the chain. */
@@ -27,7 +36,11 @@ export const receiptValues = (
 `
 }
 
+const fieldOf = (column: Column): string =>
+  `${camel(column.column)}: ${column.kind === 'picos' ? 'bigint' : 'number'}${column.isNullable ? ' | null' : ''}`
+
 function roundedValue(column: Column): string {
+  if (isOfCost(column)) return `cost.${camel(column.column)}`
   const given = `given.${givenOf(column)}`
   if (column.kind === 'thousandths') return `thousandths(${given})`
   if (!column.isNullable) return `wholeMs(${given})`

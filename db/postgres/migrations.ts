@@ -12,6 +12,7 @@ import settle from './migrations/0002_settle.sql' with { type: 'text' }
 import bootsSchema from './migrations/0003_boots_schema.sql' with { type: 'text' }
 import nodeFacts from './migrations/0004_node_facts.sql' with { type: 'text' }
 import priceLevels from './migrations/0005_price_levels.sql' with { type: 'text' }
+import costsTags from './migrations/0006_costs_tags.sql' with { type: 'text' }
 
 /** The steps in order, each with the number of the version that it makes. A file has versions of its own, because it has no nodes. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -19,6 +20,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, sql: bootsSchema },
   { version: 4, sql: nodeFacts },
   { version: 5, sql: priceLevels },
+  { version: 6, sql: costsTags },
 ]
 export const MIGRATIONS_TEXT = MIGRATIONS.map(({ sql }) => sql).join('\n')
 export const SCHEMA_VERSION = newestOf(MIGRATIONS)

@@ -41,6 +41,7 @@ export const priceVersions = sqliteTable(
     serverToolUseRatePicos: picos('server_tool_use_rate_picos').notNull(),
     priceGroup: text('price_group').notNull().default(''),
     abovePromptTokens: whole('above_prompt_tokens').notNull().default(0),
+    factorMillionths: whole('factor_millionths').notNull().default(1_000_000),
   },
   (table) => [
     uniqueIndex('price_versions_rates').on(
@@ -53,8 +54,9 @@ export const priceVersions = sqliteTable(
       table.serverToolUseRatePicos,
       table.priceGroup,
       table.abovePromptTokens,
+      table.factorMillionths,
     ),
-    ...notNegative(...RATES, 'above_prompt_tokens'),
+    ...notNegative(...RATES, 'above_prompt_tokens', 'factor_millionths'),
   ],
 )
 

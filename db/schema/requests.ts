@@ -1,4 +1,4 @@
-/** The rows of a request: a checkpoint while it runs, then its receipt, its failed calls, its part of the day's sums, and its id under an Idempotency-Key. */
+/** The rows of a request: a checkpoint while it runs, then its receipt, its failed calls, and its id under an Idempotency-Key. Their sums are in roll-ups.ts. */
 
 import { sql } from 'drizzle-orm'
 import { blob, index, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
@@ -7,9 +7,9 @@ import { OUTCOMES, USAGE_SOURCES } from '../../src/core/outcome.ts'
 import { accountColumn, keys } from './accounts.ts'
 import { boots } from './boots.ts'
 import { chainChecks, chainColumns, checks, flag, isFlag, isHash, notNegative, oneOf, picos, whole } from './columns.ts'
-import { models, priceVersions, upstreams } from './prices.ts'
+import { priceVersions, upstreams } from './prices.ts'
 
-const COUNTERS = [
+export const COUNTERS = [
   'input_tokens',
   'output_tokens',
   'cache_read_tokens',
@@ -18,7 +18,7 @@ const COUNTERS = [
   'server_tool_uses',
 ]
 
-const counterColumns = () => ({
+export const counterColumns = () => ({
   inputTokens: whole('input_tokens').notNull(),
   outputTokens: whole('output_tokens').notNull(),
   cacheReadTokens: whole('cache_read_tokens').notNull(),
@@ -55,6 +55,8 @@ export const marks = sqliteTable(
     basis: text('basis', { enum: USAGE_SOURCES }).notNull(),
     bytesPerTokenThousandths: whole('bytes_per_token_thousandths'),
     ...counterColumns(),
+    tag: text('tag'),
+    upstreamCostNumber: whole('upstream_cost_number').references(() => priceVersions.number),
   },
   () => [
     ...oneOf('format', FORMAT_NAMES),
@@ -95,6 +97,10 @@ export const receipts = sqliteTable(
     firstByteMs: whole('first_byte_ms'),
     durationMs: whole('duration_ms').notNull(),
     ...chainColumns(),
+    tag: text('tag'),
+    upstreamCostNumber: whole('upstream_cost_number').references(() => priceVersions.number),
+    upstreamCostPicos: picos('upstream_cost_picos'),
+    cacheLostPicos: picos('cache_lost_picos'),
   },
   (table) => [
     uniqueIndex('receipts_request').on(table.requestId),
@@ -106,6 +112,7 @@ export const receipts = sqliteTable(
     ...oneOf('basis', USAGE_SOURCES),
     ...checks("bytes_per_token_thousandths IS NULL OR (bytes_per_token_thousandths > 0 AND basis = 'estimated')"),
     ...notNegative('attempts', 'cost_picos', 'waived_picos', 'hold_picos', ...COUNTERS),
+    ...notNegative('upstream_cost_picos', 'cache_lost_picos'),
     ...isHash('session_hash'),
     ...checks('cost_picos = 0 OR waived_picos = 0'),
     ...checks("day = settled_at / 86400000 OR (day = started_at / 86400000 AND outcome = 'recovered')"),
@@ -144,40 +151,14 @@ export const attempts = sqliteTable(
     pricePicos: picos('price_picos').notNull(),
     startedAt: whole('started_at').notNull(),
     durationMs: whole('duration_ms').notNull(),
+    upstreamCostNumber: whole('upstream_cost_number').references(() => priceVersions.number),
+    upstreamCostPicos: picos('upstream_cost_picos'),
   },
   (table) => [
     primaryKey({ columns: [table.requestId, table.attempt] }),
     ...checks('attempt > 0'),
     ...oneOf('basis', USAGE_SOURCES),
-    ...notNegative('price_picos', ...COUNTERS),
-  ],
-)
-
-export const usageDaily = sqliteTable(
-  'usage_daily',
-  {
-    keyNumber: whole('key_number')
-      .notNull()
-      .references(() => keys.number),
-    /** Whole UTC days since 1970. */
-    day: whole('day').notNull(),
-    modelNumber: whole('model_number')
-      .notNull()
-      .references(() => models.number),
-    priceNumber: whole('price_number')
-      .notNull()
-      .references(() => priceVersions.number),
-    requests: whole('requests').notNull(),
-    ...counterColumns(),
-    costPicos: picos('cost_picos').notNull(),
-    waivedPicos: picos('waived_picos').notNull(),
-    estimatedPicos: picos('estimated_picos').notNull(),
-  },
-  (table) => [
-    primaryKey({ columns: [table.keyNumber, table.day, table.modelNumber, table.priceNumber] }),
-    index('usage_daily_day').on(table.day),
-    ...checks('requests > 0'),
-    ...notNegative('cost_picos', 'waived_picos', 'estimated_picos', ...COUNTERS),
+    ...notNegative('price_picos', ...COUNTERS, 'upstream_cost_picos'),
   ],
 )
 

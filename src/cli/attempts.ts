@@ -38,6 +38,7 @@ export const attemptDocument = (row: AttemptRow) => ({
   basis: row.usageSource,
   ...tokenFields(row.usage),
   ...usdFields('price', row.pricePicos),
+  ...usdFields('upstream_cost', row.upstreamCostPicos),
   started_at: isoOrNull(row.startedAt),
   duration_ms: row.durationMs,
 })

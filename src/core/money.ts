@@ -59,7 +59,8 @@ export const minPicos = (a: Picos, b: Picos): Picos => (a < b ? a : b)
 export const maxPicos = (a: Picos, b: Picos): Picos => (a > b ? a : b)
 export const sumPicos = (...amounts: readonly Picos[]): Picos => picos(amounts.reduce<bigint>((sum, amount) => sum + amount, 0n))
 
-function roundHalfEven(amount: bigint, step: bigint): bigint {
+/** `amount / step`, both positive, to a whole number. */
+export function roundHalfEven(amount: bigint, step: bigint): bigint {
   const quotient = amount / step
   const twice = (amount % step) * 2n
   if (twice > step || (twice === step && quotient % 2n === 1n)) return quotient + 1n

@@ -25,4 +25,5 @@ export const CUSTOMER_FIELDS = {
   settled_at: t.String({ format: 'date-time', description: 'UTC; when it was booked' }),
   first_byte_ms: t.Union([Type.Integer(), t.Null()], { description: 'Until the answer began; null where it did not' }),
   duration_ms: Type.Integer({ description: 'Until it ended' }),
+  tag: t.Union([t.String(), t.Null()], { description: 'The name that its client gave it with `x-spend-tag`; null where it gave none' }),
 }

@@ -16,6 +16,7 @@ import type { KeyBalance, KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { UsageSource } from '../core/outcome.ts'
 import type { Prices } from '../core/pricing.ts'
+import type { UpstreamCost } from '../core/upstream-cost.ts'
 import type { Usage } from '../core/usage.ts'
 import type { UpstreamCall } from './columns/parts.ts'
 import type { SettledColumns } from './columns/receipt.ts'
@@ -73,6 +74,9 @@ export type HoldRequest = Prices &
     amountPicos: Picos
     /** Unix milliseconds. */
     now: number
+    /** What calls of this model cost us, by the name of the upstream; the cost at any other is not known. */
+    costs?: ReadonlyMap<string, UpstreamCost> | undefined
+    tag?: string | undefined
   }>
 
 /** exhausted: balance or limit is used up · reserved: what is left is held by running requests. */
@@ -119,6 +123,8 @@ export type Attempt = Readonly<{
   /** Unix milliseconds. */
   startedAt: number
   durationMs: number
+  /** The place of the version of its cost, which the ledger itself adds; absent: that cost is not known. */
+  upstreamCost?: number
 }>
 
 /** A client's Idempotency-Key, which the settle records unless an earlier record of the same key and header still counts. Hashes: SHA-256, 32 bytes. */
@@ -137,6 +143,10 @@ export type Settlement = SettledColumns &
     requestId: string
     /** The index of the price level, among the prices of the hold, by which `costPicos` and `waivedPicos` are computed; 0, the default: the price for any prompt. */
     level?: number
+    /** The prompt that decides the price level at the upstream; absent: that of `usage`. */
+    promptTokens?: number | undefined
+    /** Another upstream has the conversation in its cache. */
+    hasMoved?: boolean | undefined
     /** The upstream calls of the request other than the receipt's, written in the same transaction as the receipt. */
     otherAttempts?: readonly Attempt[] | undefined
     /** Written in the same transaction as the receipt. */

@@ -22,6 +22,9 @@ type RequestFacts = Readonly<{
   startedAt: number
   /** The boot that admitted the request; absent: the boot that writes. Requests that a fenced boot admitted are waived. */
   boot?: number
+  tag?: string
+  /** The version of the cost at the upstream that answers, a place like `price`; absent: that cost is not known. */
+  upstreamCost?: number | undefined
 }>
 
 /** A receipt to write. `hasCheckpoint`: whether the request has a checkpoint, which is removed with it. */

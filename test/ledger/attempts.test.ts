@@ -65,6 +65,7 @@ describe('attempts', () => {
         usageSource: 'partial',
         usage: USED,
         pricePicos: PRICE,
+        upstreamCostPicos: null,
         startedAt: NOW,
         durationMs: 12,
       },

@@ -206,8 +206,8 @@ const LATER = Object.fromEntries(
     .flatMap((version) => [...version.public, ...version.private])
     .map((column) => [column, '7']),
 )
-/** `bytes_per_token_thousandths` goes with an estimate only. */
-const NOT_ALONE = ['number', 'account_number', 'seq', 'bytes_per_token_thousandths']
+/** `bytes_per_token_thousandths` goes with an estimate only, `upstream_cost_number` with a cost, which is hashed. */
+const NOT_ALONE = ['number', 'account_number', 'seq', 'bytes_per_token_thousandths', 'upstream_cost_number']
 
 /** Eight receipts of two keys and two credits on one account. */
 function openWithChain(): Machine {

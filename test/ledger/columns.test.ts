@@ -57,9 +57,9 @@ test('a time that a later column measures is rounded, or null where none was mea
   const later = { column: 'queued_ms', kind: 'ms', from: 'settle', isNullable: true, isOptional: true, shownTo: 'none' } as const
   const path = join(mkdtempSync(join(tmpdir(), 'columns-')), 'row.ts')
   await Bun.write(path, `const wholeMs = Math.round; const thousandths = () => null\n${writeRow([...RECEIPT, later])}`)
-  const { roundedReceipt } = (await import(path)) as { roundedReceipt(given: object, day: number): object }
-  expect(roundedReceipt({ firstByteMs: null, durationMs: 3, queuedMs: 1.6 }, 1)).toMatchObject({ queuedMs: 2, firstByteMs: null })
-  expect(roundedReceipt({ firstByteMs: 1.2, durationMs: 3 }, 1)).toMatchObject({ queuedMs: null, firstByteMs: 1 })
+  const { roundedReceipt } = (await import(path)) as { roundedReceipt(given: object, day: number, cost: object): object }
+  expect(roundedReceipt({ firstByteMs: null, durationMs: 3, queuedMs: 1.6 }, 1, {})).toMatchObject({ queuedMs: 2, firstByteMs: null })
+  expect(roundedReceipt({ firstByteMs: 1.2, durationMs: 3 }, 1, {})).toMatchObject({ queuedMs: null, firstByteMs: 1 })
 })
 
 test('a column of a later version is in the text of those rows alone that have it, and what is private only grows', async () => {
@@ -77,6 +77,11 @@ test('a column of a later version is in the text of those rows alone that have i
   expect(textOf(written, facts({}))).toBe(textOf(real, real.factsOfGiven(given, {} as never, 1)))
   expect(textOf(written, facts({ openText: 'o' }))).toMatch(/^\{"v":2,.*,"open_text":"o","private":"s"\}$/)
   expect(textOf(written, facts({ secretText: 'x' }))).toMatch(/^\{"v":2,/)
-  expect(written.privateOfGiven(given, 'boot')).toEqual(real.privateOfGiven(given, 'boot'))
-  expect(written.privateOfGiven({ ...(given as object), secretText: 'x' } as never, 'boot').slice(5)).toEqual(['boot', 'x'])
+  expect(written.privateOfGiven(given, 'boot', {} as never)).toEqual(real.privateOfGiven(given, 'boot', {} as never))
+  expect(written.privateOfGiven({ ...(given as object), secretText: 'x' } as never, 'boot', {} as never).slice(5)).toEqual([
+    'boot',
+    null,
+    null,
+    'x',
+  ])
 })

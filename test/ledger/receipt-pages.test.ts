@@ -186,6 +186,9 @@ describe('a page', () => {
       settledAt: NOW + 1_000,
       firstByteMs: 12,
       durationMs: 346,
+      tag: null,
+      upstreamCostPicos: null,
+      cacheLostPicos: null,
     } as const
     const pages = new ReceiptPages(machine.db)
     expect(pages.page({ of: { keyId: 'key_c' }, limit: 1 })).toEqual({ rows: [expected], next: null })

@@ -140,11 +140,11 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1', beside
           return
         }
         case 'void': {
-          const voided = wallets.void(ask.requestId)
+          const voided = wallets.void(ask.requestId, ask.attempts)
           answers[index] = voided === undefined ? 'already' : 'voided'
           if (voided?.hasCheckpoint) send(index, { kind: 'dropCheckpoint', requestId: ask.requestId })
           if (voided !== undefined && ask.attempts !== undefined) {
-            send(index, { kind: 'attempts', calls: { ...voided.calls, attempts: ask.attempts } })
+            send(index, { kind: 'attempts', calls: voided.calls })
           }
           return
         }

@@ -7,7 +7,8 @@ import * as boots from '../../db/schema/boots.ts'
 import * as credits from '../../db/schema/credits.ts'
 import * as prices from '../../db/schema/prices.ts'
 import * as requests from '../../db/schema/requests.ts'
+import * as rollUps from '../../db/schema/roll-ups.ts'
 
-export const TABLES: readonly SQLiteTable[] = [boots, accounts, prices, requests, credits, audit]
+export const TABLES: readonly SQLiteTable[] = [boots, accounts, prices, requests, rollUps, credits, audit]
   .flatMap((file): readonly unknown[] => Object.values(file))
   .filter((value) => value instanceof SQLiteTable)

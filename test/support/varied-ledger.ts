@@ -3,6 +3,7 @@
 import { picos, ZERO } from '../../src/core/money.ts'
 import { OUTCOMES } from '../../src/core/outcome.ts'
 import { costOf, type Prices, type Rates } from '../../src/core/pricing.ts'
+import { type UpstreamCost, WHOLE_FACTOR } from '../../src/core/upstream-cost.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { DAY_MS, dayAt } from '../../src/core/utc.ts'
 import type { Question } from '../../src/ledger/reading/reports.ts'
@@ -18,6 +19,12 @@ const PRICES: readonly Rates[] = [RATES, { ...RATES, input: picos(4_000_000n) }]
 export const DAYS = 3
 /** Of another catalogue, dearer where the prompt is long. */
 export const OTHER_PRICES: Prices = { rates: RATES, levels: [{ abovePromptTokens: 1_000, rates: { ...RATES, input: picos(9_000_001n) } }] }
+
+/** What calls cost us: at one upstream a part of our prices, at the other its own by the length of the prompt. */
+const COSTS = new Map<string, UpstreamCost>([
+  ['vendor', { prices: { rates: RATES, levels: [] }, factorMillionths: 333_333 }],
+  ['other', { prices: OTHER_PRICES, factorMillionths: WHOLE_FACTOR }],
+])
 
 /** `count`: how many requests. */
 export function writeVaried(path: string, random: Random, count: number): Machine {
@@ -41,13 +48,15 @@ export function writeVaried(path: string, random: Random, count: number): Machin
     const isWaived = outcome === 'fault' || outcome === 'drain' || outcome === 'recovered'
     const price = costOf(usage, rates)
     const at = NOW + upTo(DAYS * DAY_MS)
-    machine.ask(holdTask(requestId, one(KEYS), usd(one(['0.05', '0.0001'])), { modelId: one(MODELS), rates, now: at - 500 }))
+    const more = { costs: one([undefined, COSTS]), tag: one([undefined, undefined, 'team:a', 'Team/b', `user-${upTo(30)}`]) }
+    machine.ask(holdTask(requestId, one(KEYS), usd(one(['0.05', '0.0001'])), { modelId: one(MODELS), rates, now: at - 500, ...more }))
     machine.ask(
       settleTask(requestId, usage, {
         outcome,
         usageSource: one(['final', 'partial', 'estimated', 'none']),
         ...(isWaived ? { costPicos: ZERO, waivedPicos: price } : { costPicos: price, waivedPicos: ZERO }),
         now: at,
+        hasMoved: n % 7 === 0,
         upstream: one([undefined, { name: 'vendor', model: 'vendor-1', messageId: `msg_${n}` }, { name: 'other', model: 'vendor-2' }]),
         attempts: n % 5 === 0 ? 2 : 1,
         otherAttempts: n % 5 === 0 ? [attemptAt(at)] : [],
@@ -83,7 +92,7 @@ const attemptAt = (startedAt: number) => ({
   status: 529,
   cause: 'overloaded',
   usageSource: 'none' as const,
-  usage: NO_USAGE,
+  usage: { ...NO_USAGE, input: 1 + (startedAt % 500) },
   startedAt,
   durationMs: 30,
 })

@@ -123,9 +123,9 @@ export class GroupCommit implements Ledger {
   }
 
   void(requestId: string, attempts: readonly Attempt[] = []): 'voided' | 'already' {
-    const voided = this.#wallets.void(requestId)
+    const voided = this.#wallets.void(requestId, attempts)
     if (voided === undefined) return 'already'
-    if (attempts.length > 0) this.#ends.record({ ...voided.calls, attempts })
+    if (attempts.length > 0) this.#ends.record(voided.calls)
     if (voided.hasCheckpoint) this.#ends.resolveIndeterminate(requestId)
     this.#leases?.noteEnd(voided.keyId)
     return 'voided'

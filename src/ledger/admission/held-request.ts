@@ -1,8 +1,7 @@
 /** A request for which money is held, and the facts of it that its rows record. Rules: money.md "Holds", "Crashes". */
 
 import { picos } from '../../core/money.ts'
-import type { Hold, Progress } from '../ledger.ts'
-import type { InFlightCheckpoint } from '../task.ts'
+import type { Hold, HoldRequest, Progress } from '../ledger.ts'
 import type { KeyWallet } from './wallet.ts'
 
 export type HeldRequest = {
@@ -11,14 +10,17 @@ export type HeldRequest = {
   readonly price: number
   readonly heldAtMs: number
   readonly boot: number | undefined
+  readonly costs: HoldRequest['costs']
+  readonly tag: string | undefined
   progress: Progress
   /** Whether a checkpoint of the request was sent, so that the end of the request must remove the row. */
   hasCheckpoint: boolean
 }
 
 /** The facts of the request that its checkpoint and its receipt both record. */
-export const factsOf = ({ key, hold, price, boot }: HeldRequest) => ({
+export const factsOf = ({ key, hold, price, boot, tag }: HeldRequest) => ({
   ...(boot === undefined ? {} : { boot }),
+  ...(tag === undefined ? {} : { tag }),
   accountNumber: key.account.number,
   keyNumber: key.number,
   price,
@@ -26,10 +28,4 @@ export const factsOf = ({ key, hold, price, boot }: HeldRequest) => ({
   isStream: hold.isStream,
   holdPicos: picos(hold.amountPicos),
   startedAt: hold.startedAt,
-})
-
-export const checkpointOf = (request: HeldRequest): InFlightCheckpoint => ({
-  requestId: request.hold.requestId,
-  ...factsOf(request),
-  ...request.progress,
 })

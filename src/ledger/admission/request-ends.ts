@@ -148,8 +148,9 @@ export class RequestEnds {
 /** All upstream calls of a request whose receipt could not be written. Rules: ledger.md "Attempts". */
 function callsOf(debit: Debit): Calls {
   const { requestId, accountNumber, keyNumber, price, upstream, usageSource, usage, startedAt, durationMs } = debit
-  const { attempts: number = 1, otherAttempts = [] } = debit
+  const { attempts: number = 1, otherAttempts = [], upstreamCost } = debit
   const cause = 'storage'
-  const answered = upstream && { number, upstream, status: 200, cause, usageSource, usage, startedAt, durationMs }
+  const cost = upstreamCost === undefined ? {} : { upstreamCost }
+  const answered = upstream && { number, upstream, status: 200, cause, usageSource, usage, startedAt, durationMs, ...cost }
   return { requestId, accountNumber, keyNumber, price, attempts: answered === undefined ? otherAttempts : [...otherAttempts, answered] }
 }

@@ -8,9 +8,10 @@ import type { GiveBackReason } from '../../core/lease.ts'
 import { type Picos, ZERO } from '../../core/money.ts'
 import { NO_USAGE } from '../../core/usage.ts'
 import type { PriceVersion } from '../columns/parts.ts'
-import type { Hold, HoldAnswer, HoldRequest, Progress, Settlement } from '../ledger.ts'
+import type { Attempt, Hold, HoldAnswer, HoldRequest, Progress, Settlement } from '../ledger.ts'
 import type { Calls, Debit, InFlightCheckpoint, LeaseAnswer, LeaseAsk, LeaseMove } from '../task.ts'
-import { checkpointOf, factsOf, type HeldRequest } from './held-request.ts'
+import { CallCosts } from './call-costs.ts'
+import type { HeldRequest } from './held-request.ts'
 import { KeyWallets } from './key-wallets.ts'
 import { PriceBook } from './price-book.ts'
 import type { KeyWallet } from './wallet.ts'
@@ -26,6 +27,7 @@ export class Wallets {
   readonly #requests = new Map<string, HeldRequest>()
   readonly #settling = new Map<string, Settling>()
   readonly #prices = new PriceBook()
+  readonly #costs = new CallCosts(this.#prices)
   readonly #leases = new WalletLeases<KeyWallet>()
   /** On a node: the boot under which requests are admitted now. Requests that were admitted under an earlier boot are waived once that boot was fenced. */
   #boot: number | undefined
@@ -131,10 +133,11 @@ export class Wallets {
   }
 
   #admit(key: KeyWallet, request: HoldRequest, nowMs: number): void {
-    const { requestId, keyId, modelId, format, isStream, amountPicos } = request
+    const { requestId, keyId, modelId, format, isStream, amountPicos, costs, tag } = request
     const hold = { requestId, keyId, accountId: key.account.id, modelId, format, isStream, amountPicos, startedAt: request.now }
     const price = this.#prices.indexOf(modelId, request)
-    this.#requests.set(requestId, { key, hold, price, heldAtMs: nowMs, boot: this.#boot, progress: NO_PROGRESS, hasCheckpoint: false })
+    const facts = { key, hold, price, heldAtMs: nowMs, boot: this.#boot, costs, tag }
+    this.#requests.set(requestId, { ...facts, progress: NO_PROGRESS, hasCheckpoint: false })
     key.heldPicos += amountPicos
     key.account.heldPicos += amountPicos
     key.pins++
@@ -145,8 +148,8 @@ export class Wallets {
   settle(settlement: Settlement): Debit | undefined {
     const request = this.#release(settlement.requestId)
     if (request === undefined) return undefined
-    const { key, hold, hasCheckpoint } = request
-    const { costPicos, level = 0 } = settlement
+    const { key, hold } = request
+    const { costPicos } = settlement
     key.spentPicos += costPicos
     key.account.balancePicos -= costPicos
     for (const one of [key, key.account]) {
@@ -155,7 +158,7 @@ export class Wallets {
     }
     key.lastSyncedAt = Math.max(key.lastSyncedAt, settlement.now)
     this.#settling.set(settlement.requestId, { key, hold, costPicos })
-    return { ...settlement, ...factsOf(request), price: request.price + level, hasCheckpoint }
+    return this.#costs.debitOf(request, settlement)
   }
 
   /** To be called when the receipt is on disk. */
@@ -189,13 +192,15 @@ export class Wallets {
     return this.#settling.get(requestId)?.key.id
   }
 
-  /** Undefined: nothing is held under this id. `hasCheckpoint`: its checkpoint must be removed. `calls`: the request, key and price under which its upstream calls are recorded. */
-  void(requestId: string): Readonly<{ keyId: string; hasCheckpoint: boolean; calls: Omit<Calls, 'attempts'> }> | undefined {
+  /** Undefined: nothing is held under this id. `hasCheckpoint`: its checkpoint must be removed. `calls`: its upstream calls, as they are recorded. */
+  void(
+    requestId: string,
+    attempts: readonly Attempt[] = [],
+  ): Readonly<{ keyId: string; hasCheckpoint: boolean; calls: Calls }> | undefined {
     const request = this.#release(requestId)
     if (request === undefined) return undefined
     request.key.pins--
-    const { key, price, hasCheckpoint } = request
-    return { keyId: key.id, hasCheckpoint, calls: { requestId, accountNumber: key.account.number, keyNumber: key.number, price } }
+    return { keyId: request.key.id, hasCheckpoint: request.hasCheckpoint, calls: this.#costs.callsOf(request, attempts) }
   }
 
   /** Notes the progress. Returns the checkpoint to write, once the request is old enough to have one. */
@@ -203,7 +208,7 @@ export class Wallets {
     const request = this.#requests.get(requestId)
     if (request === undefined) return undefined
     request.progress = progress
-    return request.hasCheckpoint ? checkpointOf(request) : undefined
+    return request.hasCheckpoint ? this.#costs.checkpointOf(request) : undefined
   }
 
   /** The first checkpoints of requests that were held at `heldUntilMs` or before. */
@@ -213,14 +218,14 @@ export class Wallets {
       if (request.heldAtMs > heldUntilMs) break
       if (request.hasCheckpoint) continue
       request.hasCheckpoint = true
-      checkpoints.push(checkpointOf(request))
+      checkpoints.push(this.#costs.checkpointOf(request))
     }
     return checkpoints
   }
 
   /** All checkpoints again, because the storage may have lost the last ones. */
   checkpoints(): readonly InFlightCheckpoint[] {
-    return [...this.#requests.values()].filter(({ hasCheckpoint }) => hasCheckpoint).map(checkpointOf)
+    return [...this.#requests.values()].filter(({ hasCheckpoint }) => hasCheckpoint).map((request) => this.#costs.checkpointOf(request))
   }
 
   get isIdle(): boolean {

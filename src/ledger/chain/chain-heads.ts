@@ -52,7 +52,7 @@ export class ChainHeads {
     const head = this.#headOf(debit.accountNumber)
     const seq = head.count + 1
     this.#salt ??= saltOf(this.#statements)
-    const secret = privateText(this.#salt, privateOfGiven(debit, this.#bootId))
+    const secret = privateText(this.#salt, privateOfGiven(debit, this.#bootId, rounded))
     const facts = factsOfGiven(debit, rounded, seq)
     const hash = receiptHash(head.hash, facts, head.owner, this.#keyOf(debit.keyNumber), this.#priceOf(price), secret)
     return { seq, hash }

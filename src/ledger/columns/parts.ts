@@ -8,7 +8,7 @@ import type { Usage } from '../../core/usage.ts'
 /** An upstream of the configuration, the id by which it knows the model, and its own ids of the answer, if it gave any. */
 export type UpstreamCall = Readonly<{ name: string; model: string; messageId?: string; requestId?: string }>
 
-/** The prices of a model during some time; a receipt names the version by which it was priced. */
+/** The prices of a model during some time, ours or those of an upstream; a receipt names the version by which it was priced, and that of its cost. */
 export type PriceVersion = Readonly<{
   modelId: string
   rates: Rates
@@ -16,6 +16,8 @@ export type PriceVersion = Readonly<{
   abovePromptTokens: number
   /** All prices of a model that has levels, as price-levels.ts writes them; each level is a version of its own. '': the model has one price for every prompt. */
   group: string
+  /** How many millionths of the rates are meant: a million, unless it is the cost at an upstream that is told as a factor. */
+  factorMillionths: number
 }>
 
 /** The numbers by which a row names its price, boot and upstream. */
@@ -42,6 +44,14 @@ export const usageOf = (row: Counters): Usage => ({
   cacheWrite5m: row.cacheWrite5mTokens,
   cacheWrite1h: row.cacheWrite1hTokens,
   serverToolUses: row.serverToolUses,
+})
+
+export const versionOf = (modelId: string, price: typeof priceVersions.$inferSelect): PriceVersion => ({
+  modelId,
+  rates: ratesOf(price),
+  abovePromptTokens: price.abovePromptTokens,
+  group: price.priceGroup,
+  factorMillionths: price.factorMillionths,
 })
 
 export const ratesOf = (price: typeof priceVersions.$inferSelect): Rates => ({

@@ -2,25 +2,30 @@
 
 import { picos } from '../../core/money.ts'
 import type { Prices, Rates } from '../../core/pricing.ts'
+import { WHOLE_FACTOR } from '../../core/upstream-cost.ts'
 import type { PriceVersion } from './parts.ts'
 
 const RATES = ['input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'serverToolUse'] as const satisfies readonly (keyof Rates)[]
 
 /** The versions in rising order of their levels; the one for any prompt is first. */
-export function versionsOf(modelId: string, { rates, levels }: Prices): readonly [PriceVersion, ...PriceVersion[]] {
+export function versionsOf(
+  modelId: string,
+  { rates, levels }: Prices,
+  factorMillionths = WHOLE_FACTOR,
+): readonly [PriceVersion, ...PriceVersion[]] {
   const all = [{ abovePromptTokens: 0, rates }, ...levels]
   const group = levels.length === 0 ? '' : all.map((level) => `${level.abovePromptTokens}:${ratesText(level.rates)}`).join(' ')
-  const [first, ...later] = all.map((level) => ({ modelId, ...level, group }))
+  const [first, ...later] = all.map((level) => ({ modelId, ...level, group, factorMillionths }))
   return [first as PriceVersion, ...later]
 }
 
 /** All versions of the group of `version`; only `version` if it has no group. */
 export function groupOf(version: PriceVersion): readonly PriceVersion[] {
-  const { modelId, group } = version
+  const { modelId, group, factorMillionths } = version
   if (group === '') return [version]
   return group.split(' ').map((level) => {
     const [above = '', texts = ''] = level.split(':')
-    return { modelId, group, abovePromptTokens: Number(above), rates: ratesIn(texts.split(',')) }
+    return { modelId, group, factorMillionths, abovePromptTokens: Number(above), rates: ratesIn(texts.split(',')) }
   })
 }
 

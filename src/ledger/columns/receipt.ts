@@ -47,21 +47,34 @@ export type ReceiptGiven = SettledColumns &
     isStream: boolean
     holdPicos: Picos
     startedAt: number
+    /** The name that the client gave it, by which spend can be told apart. */
+    tag?: string
   }>
 
-/** What of a row is rounded or made. */
-export type RoundedReceipt = Readonly<{
-  bytesPerTokenThousandths: number | null
-  day: number
-  firstByteMs: number | null
-  durationMs: number
+/** What the call that answered cost us. */
+export type ReceiptCost = Readonly<{
+  upstreamCostNumber: number | null
+  upstreamCostPicos: bigint | null
+  cacheLostPicos: bigint | null
 }>
 
-export const roundedReceipt = (given: ReceiptGiven, day: number): RoundedReceipt => ({
+/** What of a row is rounded or made. */
+export type RoundedReceipt = ReceiptCost &
+  Readonly<{
+    bytesPerTokenThousandths: number | null
+    day: number
+    firstByteMs: number | null
+    durationMs: number
+  }>
+
+export const roundedReceipt = (given: ReceiptGiven, day: number, cost: ReceiptCost): RoundedReceipt => ({
   bytesPerTokenThousandths: thousandths(given.bytesPerToken),
   day,
   firstByteMs: given.firstByteMs === null ? null : wholeMs(given.firstByteMs),
   durationMs: wholeMs(given.durationMs),
+  upstreamCostNumber: cost.upstreamCostNumber,
+  upstreamCostPicos: cost.upstreamCostPicos,
+  cacheLostPicos: cost.cacheLostPicos,
 })
 
 /** In the order of the columns of `INSERT_RECEIPT` and `SETTLE`. `link`: its place in the chain. */
@@ -101,6 +114,10 @@ export const receiptValues = (
   rounded.day,
   rounded.firstByteMs,
   rounded.durationMs,
+  given.tag ?? null,
+  rounded.upstreamCostNumber,
+  rounded.upstreamCostPicos,
+  rounded.cacheLostPicos,
   link.seq,
   link.hash,
 ]
@@ -109,13 +126,14 @@ export const receiptValues = (
 export const INSERT_RECEIPT = `INSERT INTO receipts (request_id, account_number, key_number, price_number, boot_number, upstream_number, upstream_message_id,
 upstream_request_id, attempts, format, is_stream, outcome, basis, bytes_per_token_thousandths, status, input_tokens,
 output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, server_tool_uses, cost_picos, waived_picos,
-hold_picos, session_hash, started_at, settled_at, day, first_byte_ms, duration_ms, seq, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?,
-?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (request_id) DO NOTHING`
+hold_picos, session_hash, started_at, settled_at, day, first_byte_ms, duration_ms, tag, upstream_cost_number, upstream_cost_picos,
+cache_lost_picos, seq, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+?, ?, ?, ?, ?) ON CONFLICT (request_id) DO NOTHING`
 
-export const RECEIPT_WIDTH = 32
+export const RECEIPT_WIDTH = 36
 
-/** On Postgres: lane, boot and epoch of the node, and a list for each column: 32 of receipts, then 28 of what they add up to. */
-export const SETTLE = `SELECT settle(?1, ?2, ?3, CAST(CAST(?4 AS TEXT) AS TEXT[]), CAST(CAST(?5 AS TEXT) AS BIGINT[]),
+/** On Postgres: lane, boot and epoch of the node, and a list for each column: 36 of receipts, then 28 of what they add up to. */
+export const SETTLE = `SELECT settle_6(?1, ?2, ?3, CAST(CAST(?4 AS TEXT) AS TEXT[]), CAST(CAST(?5 AS TEXT) AS BIGINT[]),
 CAST(CAST(?6 AS TEXT) AS BIGINT[]), CAST(CAST(?7 AS TEXT) AS BIGINT[]), CAST(CAST(?8 AS TEXT) AS BIGINT[]),
 CAST(CAST(?9 AS TEXT) AS BIGINT[]), CAST(CAST(?10 AS TEXT) AS TEXT[]), CAST(CAST(?11 AS TEXT) AS TEXT[]),
 CAST(CAST(?12 AS TEXT) AS BIGINT[]), CAST(CAST(?13 AS TEXT) AS TEXT[]), CAST(CAST(?14 AS TEXT) AS BIGINT[]),
@@ -125,17 +143,18 @@ CAST(CAST(?21 AS TEXT) AS BIGINT[]), CAST(CAST(?22 AS TEXT) AS BIGINT[]), CAST(C
 CAST(CAST(?24 AS TEXT) AS BIGINT[]), CAST(CAST(?25 AS TEXT) AS BIGINT[]), CAST(CAST(?26 AS TEXT) AS BIGINT[]),
 CAST(CAST(?27 AS TEXT) AS BIGINT[]), CAST(CAST(?28 AS TEXT) AS BYTEA[]), CAST(CAST(?29 AS TEXT) AS BIGINT[]),
 CAST(CAST(?30 AS TEXT) AS BIGINT[]), CAST(CAST(?31 AS TEXT) AS BIGINT[]), CAST(CAST(?32 AS TEXT) AS BIGINT[]),
-CAST(CAST(?33 AS TEXT) AS BIGINT[]), CAST(CAST(?34 AS TEXT) AS BIGINT[]), CAST(CAST(?35 AS TEXT) AS BYTEA[]),
-CAST(CAST(?36 AS TEXT) AS TEXT[]), CAST(CAST(?37 AS TEXT) AS BIGINT[]), CAST(CAST(?38 AS TEXT) AS BYTEA[]),
+CAST(CAST(?33 AS TEXT) AS BIGINT[]), CAST(CAST(?34 AS TEXT) AS TEXT[]), CAST(CAST(?35 AS TEXT) AS BIGINT[]),
+CAST(CAST(?36 AS TEXT) AS BIGINT[]), CAST(CAST(?37 AS TEXT) AS BIGINT[]), CAST(CAST(?38 AS TEXT) AS BIGINT[]),
 CAST(CAST(?39 AS TEXT) AS BYTEA[]), CAST(CAST(?40 AS TEXT) AS TEXT[]), CAST(CAST(?41 AS TEXT) AS BIGINT[]),
-CAST(CAST(?42 AS TEXT) AS BIGINT[]), CAST(CAST(?43 AS TEXT) AS BIGINT[]), CAST(CAST(?44 AS TEXT) AS BIGINT[]),
-CAST(CAST(?45 AS TEXT) AS BIGINT[]), CAST(CAST(?46 AS TEXT) AS BIGINT[]), CAST(CAST(?47 AS TEXT) AS BYTEA[]),
+CAST(CAST(?42 AS TEXT) AS BYTEA[]), CAST(CAST(?43 AS TEXT) AS BYTEA[]), CAST(CAST(?44 AS TEXT) AS TEXT[]),
+CAST(CAST(?45 AS TEXT) AS BIGINT[]), CAST(CAST(?46 AS TEXT) AS BIGINT[]), CAST(CAST(?47 AS TEXT) AS BIGINT[]),
 CAST(CAST(?48 AS TEXT) AS BIGINT[]), CAST(CAST(?49 AS TEXT) AS BIGINT[]), CAST(CAST(?50 AS TEXT) AS BIGINT[]),
-CAST(CAST(?51 AS TEXT) AS BIGINT[]), CAST(CAST(?52 AS TEXT) AS BIGINT[]), CAST(CAST(?53 AS TEXT) AS BIGINT[]),
+CAST(CAST(?51 AS TEXT) AS BYTEA[]), CAST(CAST(?52 AS TEXT) AS BIGINT[]), CAST(CAST(?53 AS TEXT) AS BIGINT[]),
 CAST(CAST(?54 AS TEXT) AS BIGINT[]), CAST(CAST(?55 AS TEXT) AS BIGINT[]), CAST(CAST(?56 AS TEXT) AS BIGINT[]),
 CAST(CAST(?57 AS TEXT) AS BIGINT[]), CAST(CAST(?58 AS TEXT) AS BIGINT[]), CAST(CAST(?59 AS TEXT) AS BIGINT[]),
 CAST(CAST(?60 AS TEXT) AS BIGINT[]), CAST(CAST(?61 AS TEXT) AS BIGINT[]), CAST(CAST(?62 AS TEXT) AS BIGINT[]),
-CAST(CAST(?63 AS TEXT) AS BIGINT[])) AS known`
+CAST(CAST(?63 AS TEXT) AS BIGINT[]), CAST(CAST(?64 AS TEXT) AS BIGINT[]), CAST(CAST(?65 AS TEXT) AS BIGINT[]),
+CAST(CAST(?66 AS TEXT) AS BIGINT[]), CAST(CAST(?67 AS TEXT) AS BIGINT[])) AS known`
 
 /** As the gateway has it or as the ledger reads it: in the text they are the same. */
 type Whole = number | bigint
@@ -160,6 +179,9 @@ export type ReceiptFacts = Readonly<{
   day: Whole
   firstByteMs: Whole | null
   durationMs: Whole
+  tag?: string | null
+  upstreamCostPicos?: bigint | null
+  cacheLostPicos?: bigint | null
 }>
 
 /** `owner`, `price`: made once for many receipts, as chain.ts does. `secret`: the hash of what is private. */
@@ -171,9 +193,9 @@ export function writeReceiptText(
   price: Uint8Array,
   secret: string,
 ): JsonBytes {
-  const { usage } = facts
-  return line
-    .plain('{"v":1,"kind":"receipt",')
+  const { usage, tag = null, upstreamCostPicos = null, cacheLostPicos = null } = facts
+  line
+    .plain(tag === null && upstreamCostPicos === null && cacheLostPicos === null ? '{"v":1,"kind":"receipt",' : '{"v":2,"kind":"receipt",')
     .raw(owner)
     .whole(',"seq":', facts.seq)
     .text(',"id":', facts.requestId)
@@ -202,8 +224,8 @@ export function writeReceiptText(
     .whole(',"day":', facts.day)
     .whole(',"first_byte_ms":', facts.firstByteMs)
     .whole(',"duration_ms":', facts.durationMs)
-    .text(',"private":', secret)
-    .plain('}')
+  if (tag !== null) line.text(',"tag":', tag)
+  return line.text(',"private":', secret).plain('}')
 }
 
 /** Told by the debit. Named one by one: a copy of the whole debit would cost as much as all the rest. */
@@ -226,16 +248,28 @@ export const factsOfGiven = (given: ReceiptGiven, rounded: RoundedReceipt, seq: 
   day: rounded.day,
   firstByteMs: rounded.firstByteMs,
   durationMs: rounded.durationMs,
+  tag: given.tag ?? null,
+  upstreamCostPicos: rounded.upstreamCostPicos,
+  cacheLostPicos: rounded.cacheLostPicos,
 })
 
-export const privateOfGiven = (given: ReceiptGiven, bootId: string): readonly (string | null | undefined)[] => [
-  given.upstream?.name,
-  given.upstream?.model,
-  given.upstream?.messageId,
-  given.upstream?.requestId,
-  given.sessionHash === undefined ? null : Buffer.from(given.sessionHash).toString('hex'),
-  bootId,
-]
+export const privateOfGiven = (given: ReceiptGiven, bootId: string, rounded: RoundedReceipt): readonly (string | null | undefined)[] => {
+  const facts: (string | null | undefined)[] = [
+    given.upstream?.name,
+    given.upstream?.model,
+    given.upstream?.messageId,
+    given.upstream?.requestId,
+    given.sessionHash === undefined ? null : Buffer.from(given.sessionHash).toString('hex'),
+    bootId,
+  ]
+  if ((rounded.upstreamCostPicos ?? null) !== null || (rounded.cacheLostPicos ?? null) !== null)
+    facts.push(textOf(rounded.upstreamCostPicos))
+  if ((rounded.cacheLostPicos ?? null) !== null) facts.push(textOf(rounded.cacheLostPicos))
+  return facts
+}
+
+const textOf = (fact: string | number | bigint | null | undefined): string | null =>
+  fact === null || fact === undefined ? null : String(fact)
 
 /** A receipt as its text needs it. The ids are null where a row that it names is not there. */
 export type StoredReceipt = {
@@ -269,6 +303,9 @@ export type StoredReceipt = {
   day: bigint
   firstByteMs: bigint | null
   durationMs: bigint
+  tag: string | null
+  upstreamCostPicos: bigint | null
+  cacheLostPicos: bigint | null
   upstream: string | null
   upstreamModel: string | null
   upstreamMessageId: string | null
@@ -284,8 +321,10 @@ r.server_tool_uses AS "serverToolUses", r.cost_picos AS "costPicos", r.waived_pi
 r.format AS "format", r.is_stream AS "isStream", r.outcome AS "outcome", r.basis AS "usageSource",
 r.bytes_per_token_thousandths AS "bytesPerTokenThousandths", r.status AS "status", r.attempts AS "attempts",
 r.started_at AS "startedAt", r.settled_at AS "settledAt", r.day AS "day", r.first_byte_ms AS "firstByteMs",
-r.duration_ms AS "durationMs", u.name AS upstream, u.model AS "upstreamModel", r.upstream_message_id AS "upstreamMessageId",
-r.upstream_request_id AS "upstreamRequestId", nullif(lower(hex(r.session_hash)), '') AS "sessionHash", b.id AS "bootId"
+r.duration_ms AS "durationMs", r.tag AS "tag", r.upstream_cost_picos AS "upstreamCostPicos",
+r.cache_lost_picos AS "cacheLostPicos", u.name AS upstream, u.model AS "upstreamModel",
+r.upstream_message_id AS "upstreamMessageId", r.upstream_request_id AS "upstreamRequestId", nullif(lower(hex(r.session_hash)),
+'') AS "sessionHash", b.id AS "bootId"
 FROM receipts r LEFT JOIN accounts a ON a.number = r.account_number LEFT JOIN keys k ON k.number = r.key_number
   LEFT JOIN boots b ON b.number = r.boot_number LEFT JOIN upstreams u ON u.number = r.upstream_number`
 
@@ -308,16 +347,24 @@ export const factsOfStored = (row: StoredReceipt): ReceiptFacts => ({
   day: row.day,
   firstByteMs: row.firstByteMs,
   durationMs: row.durationMs,
+  tag: row.tag,
+  upstreamCostPicos: row.upstreamCostPicos,
+  cacheLostPicos: row.cacheLostPicos,
 })
 
-export const privateOfStored = (row: StoredReceipt): readonly (string | null | undefined)[] => [
-  row.upstream,
-  row.upstreamModel,
-  row.upstreamMessageId,
-  row.upstreamRequestId,
-  row.sessionHash,
-  row.bootId,
-]
+export const privateOfStored = (row: StoredReceipt): readonly (string | null | undefined)[] => {
+  const facts: (string | null | undefined)[] = [
+    row.upstream,
+    row.upstreamModel,
+    row.upstreamMessageId,
+    row.upstreamRequestId,
+    row.sessionHash,
+    row.bootId,
+  ]
+  if ((row.upstreamCostPicos ?? null) !== null || (row.cacheLostPicos ?? null) !== null) facts.push(textOf(row.upstreamCostPicos))
+  if ((row.cacheLostPicos ?? null) !== null) facts.push(textOf(row.cacheLostPicos))
+  return facts
+}
 
 /** Times are Unix milliseconds. */
 export type ReceiptRow = Readonly<{
@@ -350,6 +397,12 @@ export type ReceiptRow = Readonly<{
   settledAt: number
   firstByteMs: number | null
   durationMs: number
+  /** The name that the client gave it, by which spend can be told apart. */
+  tag: string | null
+  /** What the call that answered cost us; null where that is not known. */
+  upstreamCostPicos: Picos | null
+  /** The part of it that wrote the prompt into a second cache, because the conversation moved to this upstream; null: it did not move. */
+  cacheLostPicos: Picos | null
 }>
 
 type ReceiptParts = Readonly<{
@@ -383,6 +436,9 @@ export const receiptOf = ({ receipt, price, upstream, ...names }: ReceiptParts):
   settledAt: receipt.settledAt,
   firstByteMs: receipt.firstByteMs,
   durationMs: receipt.durationMs,
+  tag: receipt.tag,
+  upstreamCostPicos: receipt.upstreamCostPicos === null ? null : picos(receipt.upstreamCostPicos),
+  cacheLostPicos: receipt.cacheLostPicos === null ? null : picos(receipt.cacheLostPicos),
 })
 
 /** What customers read of its columns. */
@@ -399,6 +455,7 @@ export const customerFields = (row: Omit<ReceiptRow, 'upstream'>) => ({
   settled_at: isoTime(row.settledAt),
   first_byte_ms: row.firstByteMs,
   duration_ms: row.durationMs,
+  tag: row.tag,
 })
 
 /** As the command line prints it in JSON. */
@@ -420,10 +477,13 @@ export const receiptDocument = (row: ReceiptRow) => ({
   ...usdFields('hold', row.holdPicos),
   attempts: row.attempts,
   ...upstreamFields(row.upstream),
+  ...usdFields('upstream_cost', row.upstreamCostPicos),
+  ...usdFields('cache_lost', row.cacheLostPicos),
   started_at: isoTime(row.startedAt),
   settled_at: isoTime(row.settledAt),
   first_byte_ms: row.firstByteMs,
   duration_ms: row.durationMs,
+  tag: row.tag,
 })
 
 /** What a record holds, beside other upstream calls, which are rare: they are one text of JSON. */
@@ -431,10 +491,14 @@ export type RecordedDebit = ReceiptGiven &
   Readonly<{
     hasCheckpoint: boolean
     idempotency?: Readonly<{ headerHash: Uint8Array; bodyHash: Uint8Array; expiresAt: number }> | undefined
+    /** The version of the cost at the upstream that answered, as `price` names one; absent: that cost is not known. */
+    upstreamCost?: number | undefined
+    /** Another upstream has the conversation in its cache. */
+    hasMoved?: boolean | undefined
   }>
 
 /** Of the records that are written now; those before it can be read. */
-export const RECORD_VERSION = 1
+export const RECORD_VERSION = 2
 
 const AMOUNTS_AT = 208
 const HASHES_AT = AMOUNTS_AT + 24
@@ -448,12 +512,13 @@ export const textsOfRecord = (debit: RecordedDebit): readonly (string | null | u
   debit.upstream?.model,
   debit.upstream?.messageId,
   debit.upstream?.requestId,
+  debit.tag,
 ]
 
-export function recordBytesMax({ requestId, upstream }: RecordedDebit, otherAttempts: string | undefined): number {
+export function recordBytesMax({ requestId, upstream, tag }: RecordedDebit, otherAttempts: string | undefined): number {
   const units =
     upstream === undefined ? 0 : upstream.name.length + upstream.model.length + unitsOf(upstream.messageId) + unitsOf(upstream.requestId)
-  return TEXTS_AT + 12 + (requestId.length + units + unitsOf(otherAttempts)) * BYTES_PER_UNIT_MAX + 8
+  return TEXTS_AT + 36 + (requestId.length + units + unitsOf(otherAttempts) + unitsOf(tag)) * BYTES_PER_UNIT_MAX + 8
 }
 
 /** Gives where the next record may begin. */
@@ -512,14 +577,16 @@ export function writeRecord(
     at = writeText(bytes, view, at, upstream.messageId)
     at = writeText(bytes, view, at, upstream.requestId)
   }
-
+  at = writeText(bytes, view, at, debit.tag ?? undefined)
+  put(debit.upstreamCost ?? Number.NaN)
+  put(debit.hasMoved === undefined ? Number.NaN : debit.hasMoved ? 1 : 0)
   return aligned(at)
 }
 
 type Recorded = Readonly<{ number: number; debit: Writable<RecordedDebit>; otherAttempts: string | undefined; end: number }>
 
 /** `version`: of the program that wrote it. */
-export function readRecord(bytes: Buffer, view: DataView, start: number, _version: number): Recorded {
+export function readRecord(bytes: Buffer, view: DataView, start: number, version: number): Recorded {
   const float = (place: number): number => view.getFloat64(start + place * 8, true)
   const amount = (place: number) => picos(view.getBigInt64(start + AMOUNTS_AT + place * 8, true))
   const hash = (place: number): Uint8Array => new Uint8Array(bytes.subarray(start + place, start + place + 32))
@@ -572,6 +639,15 @@ export function readRecord(bytes: Buffer, view: DataView, start: number, _versio
   if (!Number.isNaN(boot)) debit.boot = boot
   if (upstream !== undefined) debit.upstream = upstream
   if (float(23) === 1) debit.sessionHash = hash(HASHES_AT)
-
+  if (version >= 2) {
+    const tag = text()
+    if (tag !== undefined) debit.tag = tag
+    const upstreamCost = view.getFloat64(at, true)
+    at += 8
+    if (!Number.isNaN(upstreamCost)) debit.upstreamCost = upstreamCost
+    const hasMoved = view.getFloat64(at, true)
+    at += 8
+    if (!Number.isNaN(hasMoved)) debit.hasMoved = hasMoved === 1
+  }
   return { number: float(0), debit, otherAttempts, end: aligned(at) }
 }

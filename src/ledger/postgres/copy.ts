@@ -25,6 +25,8 @@ const TABLES: readonly CopiedTable[] = [
   { schema, name: 'code_batches', numbered: 'number' },
   { schema, name: 'codes' },
   { schema, name: 'usage_daily' },
+  { schema, name: 'usage_tags' },
+  { schema, name: 'margin_daily' },
   { schema, name: 'idempotency' },
   { schema, name: 'audit_log' },
 ]

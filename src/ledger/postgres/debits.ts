@@ -13,6 +13,7 @@ import type { Statements } from '../sql/statements.ts'
 import type { Calls, InFlightCheckpoint } from '../task.ts'
 import type { Debits, Priced } from '../writing/debits.ts'
 import { GroupSums } from '../writing/group-sums.ts'
+import { callCost } from '../writing/receipt-cost.ts'
 import { attemptRow, checkpointRow, countersOf, receiptRow } from '../writing/row-values.ts'
 import { columnTexts, INSERT_ATTEMPTS, PUT_CHECKPOINTS } from './settle-call.ts'
 
@@ -64,11 +65,12 @@ export class PostgresDebits implements Debits {
     this.#heads.learn(debits.map(({ debit }) => debit))
     const sums = new GroupSums()
     const from = new Map<number, number>()
-    const rows = debits.map(({ debit, price, version, day }) => {
+    const rows = debits.map((priced) => {
+      const { debit, price, day } = priced
       const { accountNumber } = debit
       if (!from.has(accountNumber)) from.set(accountNumber, this.#heads.endOf(accountNumber).count)
       const numbers = { price, boot: this.#node.boot, upstream: this.#numbers.upstreamOf(debit.upstream) }
-      const { link, values } = receiptRow(debit, numbers, version, day, this.#heads)
+      const { link, values } = receiptRow(priced, numbers, this.#heads)
       this.#heads.append(accountNumber, link)
       sums.add(debit, price, day)
       return values
@@ -112,7 +114,9 @@ export class PostgresDebits implements Debits {
   putCheckpoint(checkpoint: InFlightCheckpoint, now: number): void {
     const { requestId, accountNumber, keyNumber, price, otherAttempts } = checkpoint
     if (otherAttempts !== undefined) this.insertAttempts({ requestId, accountNumber, keyNumber, price, attempts: otherAttempts })
-    const numbers = { price: this.#numbers.priceAt(price), boot: this.#node.boot, upstream: this.#numbers.upstreamOf(checkpoint.upstream) }
+    const upstreamCost = checkpoint.upstreamCost === undefined ? null : this.#numbers.priceAt(checkpoint.upstreamCost)
+    const upstream = this.#numbers.upstreamOf(checkpoint.upstream)
+    const numbers = { price: this.#numbers.priceAt(price), boot: this.#node.boot, upstream, upstreamCost }
     this.#checkpoints.push(checkpointRow(checkpoint, numbers, now))
   }
 
@@ -121,7 +125,8 @@ export class PostgresDebits implements Debits {
     for (const attempt of calls.attempts) {
       const version = this.#numbers.versionFor(held, promptOf(attempt.usage))
       const numbers = { price: this.#numbers.priceOf(version), boot: this.#node.boot, upstream: this.#numbers.upstreamOf(attempt.upstream) }
-      this.#attempts.push(attemptRow(calls, attempt, numbers, version.rates))
+      const cost = callCost(attempt.upstreamCost, attempt.usage, this.#numbers)
+      this.#attempts.push(attemptRow(calls, attempt, numbers, version.rates, cost))
     }
   }
 
@@ -137,7 +142,7 @@ export class PostgresDebits implements Debits {
       this.#checkpoints = []
     }
     if (this.#attempts.length > 0) {
-      this.#insertAttempts.run(...columnTexts(this.#attempts, this.#attempts[0]?.length ?? 0))
+      this.#insertAttempts.run(...columnTexts(this.#attempts, this.#attempts[0]?.length ?? 0), this.#node.lane)
       this.#attempts = []
     }
   }

@@ -21,6 +21,8 @@ export type AttemptRow = Readonly<{
   usageSource: UsageSource
   usage: Usage
   pricePicos: Picos
+  /** What it cost us; null where that is not known. */
+  upstreamCostPicos: Picos | null
   startedAt: number
   durationMs: number
 }>
@@ -29,8 +31,9 @@ type Names = { accountId: string; keyId: string; modelId: string }
 type AttemptParts = Names & { attempt: typeof attempts.$inferSelect; upstream: typeof upstreams.$inferSelect }
 
 export function attemptOf({ attempt, upstream, ...names }: AttemptParts): AttemptRow {
-  const { requestId, attempt: number, status, cause, basis, pricePicos, startedAt, durationMs } = attempt
+  const { requestId, attempt: number, status, cause, basis, pricePicos, upstreamCostPicos, startedAt, durationMs } = attempt
   const call = callOf(upstream, attempt)
   const usage = usageOf(attempt)
-  return { requestId, number, ...names, upstream: call, status, cause, usageSource: basis, usage, pricePicos, startedAt, durationMs }
+  const prices = { pricePicos, upstreamCostPicos }
+  return { requestId, number, ...names, upstream: call, status, cause, usageSource: basis, usage, ...prices, startedAt, durationMs }
 }

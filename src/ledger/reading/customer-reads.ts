@@ -6,7 +6,7 @@
 import { and, between, desc, eq, sql } from 'drizzle-orm'
 import { accounts, keys } from '../../../db/schema/accounts.ts'
 import { models } from '../../../db/schema/prices.ts'
-import { usageDaily } from '../../../db/schema/requests.ts'
+import { usageDaily } from '../../../db/schema/roll-ups.ts'
 import { type Connection, ormOf } from '../sql/connection.ts'
 import { DAY_SUMS } from './day-sums.ts'
 import { ReceiptPages } from './receipt-pages.ts'

@@ -2,7 +2,7 @@
 
 import { type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { usageDaily } from '../../../db/schema/requests.ts'
+import { usageDaily } from '../../../db/schema/roll-ups.ts'
 import { type Picos, picos } from '../../core/money.ts'
 
 const sumOf = (column: SQLiteColumn): SQL<number> => sql`CAST(sum(${column}) AS BIGINT)`.mapWith(Number)

@@ -42,7 +42,7 @@ export class Numbers {
   /** The version, in the group of `version`, for a prompt of this many tokens. */
   versionFor(version: PriceVersion, promptTokens: number): PriceVersion {
     if (version.group === '') return version
-    const name = `${version.group} ${version.modelId}`
+    const name = `${version.group} ${version.factorMillionths} ${version.modelId}`
     const group = this.#groups.get(name) ?? groupOf(version)
     this.#groups.set(name, group)
     return group.findLast(({ abovePromptTokens }) => promptTokens > abovePromptTokens) ?? group[0] ?? version
@@ -52,13 +52,13 @@ export class Numbers {
     const known = this.#prices.get(version)
     if (known !== undefined) return known
     const { insertModel, modelNumber, insertPrice, priceNumber } = this.#statements
-    const { modelId, rates, abovePromptTokens, group } = version
+    const { modelId, rates, abovePromptTokens, group, factorMillionths } = version
     insertModel.run({ id: modelId })
     const model = numberIn(modelNumber.get(modelId))
-    insertPrice.run({ model, ...rates, above: abovePromptTokens, group })
+    insertPrice.run({ model, ...rates, above: abovePromptTokens, group, factor: factorMillionths })
     const { input, output, cacheRead, cacheWrite5m, cacheWrite1h, serverToolUse } = rates
     const rateNumbers = [input, output, cacheRead, cacheWrite5m, cacheWrite1h, serverToolUse] as const
-    const number = numberIn(priceNumber.get(model, ...rateNumbers, group, abovePromptTokens))
+    const number = numberIn(priceNumber.get(model, ...rateNumbers, group, abovePromptTokens, factorMillionths))
     this.#prices.set(version, number)
     this.#freshPrices.push(version)
     return number

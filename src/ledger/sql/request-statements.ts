@@ -74,12 +74,14 @@ function numberStatements(db: Connection) {
         serverToolUseRatePicos: sql.placeholder('serverToolUse'),
         abovePromptTokens: sql.placeholder('above'),
         priceGroup: sql.placeholder('group'),
+        factorMillionths: sql.placeholder('factor'),
       })
       .onConflictDoNothing()
       .prepare(),
-    priceNumber: number<[number, bigint, bigint, bigint, bigint, bigint, bigint, string, number]>(
+    priceNumber: number<[number, bigint, bigint, bigint, bigint, bigint, bigint, string, number, number]>(
       `SELECT number FROM price_versions WHERE model_number = ? AND input_rate_picos = ? AND output_rate_picos = ? AND cache_read_rate_picos = ?
-         AND cache_write_5m_rate_picos = ? AND cache_write_1h_rate_picos = ? AND server_tool_use_rate_picos = ? AND price_group = ? AND above_prompt_tokens = ?`,
+         AND cache_write_5m_rate_picos = ? AND cache_write_1h_rate_picos = ? AND server_tool_use_rate_picos = ? AND price_group = ? AND above_prompt_tokens = ?
+         AND factor_millionths = ?`,
     ),
     insertUpstream: orm
       .insert(upstreams)

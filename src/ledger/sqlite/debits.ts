@@ -11,7 +11,9 @@ import type { Statements } from '../sql/statements.ts'
 import type { Calls, Debit, InFlightCheckpoint } from '../task.ts'
 import type { Debits, Priced } from '../writing/debits.ts'
 import { GroupSums } from '../writing/group-sums.ts'
+import { callCost } from '../writing/receipt-cost.ts'
 import { attemptRow, checkpointRow, countersOf, receiptRow } from '../writing/row-values.ts'
+import { BesideSums } from './beside-sums.ts'
 import type { DebitStatements } from './debit-statements.ts'
 
 export class SqliteDebits implements Debits {
@@ -21,21 +23,24 @@ export class SqliteDebits implements Debits {
   readonly #heads: ChainHeads
   /** The sums of the receipts that were written since the last `flush`. */
   readonly #sums = new GroupSums()
+  readonly #besides: BesideSums
 
   constructor(own: DebitStatements, statements: Statements, numbers: Numbers, boot: Readonly<{ number: number; id: string }>) {
     this.#statements = own
     this.#numbers = numbers
     this.#boot = boot.number
     this.#heads = new ChainHeads(statements, boot.id)
+    this.#besides = new BesideSums(own)
   }
 
   insert(debits: readonly Priced[]): readonly boolean[] {
     return debits.map((priced) => this.#insert(priced))
   }
 
-  #insert({ debit, price, version, day }: Priced): boolean {
+  #insert(priced: Priced): boolean {
+    const { debit, price, day } = priced
     const numbers = { price, boot: this.#boot, upstream: this.#numbers.upstreamOf(debit.upstream) }
-    const { link, values } = receiptRow(debit, numbers, version, day, this.#heads)
+    const { link, values } = receiptRow(priced, numbers, this.#heads)
     const { changes } = this.#statements.insertReceipt.run(values)
     if (debit.hasCheckpoint) this.#statements.deleteCheckpoint.run(debit.requestId)
     if (changes === 0) return false
@@ -43,6 +48,7 @@ export class SqliteDebits implements Debits {
     if (debit.otherAttempts !== undefined) this.insertAttempts({ ...debit, attempts: debit.otherAttempts })
     if (debit.idempotency !== undefined) this.#putIdempotency(debit, debit.idempotency)
     this.#sums.add(debit, price, day)
+    this.#besides.add(priced, numbers.upstream)
     return true
   }
 
@@ -50,7 +56,8 @@ export class SqliteDebits implements Debits {
     const { requestId, accountNumber, keyNumber, price, otherAttempts } = checkpoint
     if (otherAttempts !== undefined) this.insertAttempts({ requestId, accountNumber, keyNumber, price, attempts: otherAttempts })
     const { boot = this.#boot, upstream } = checkpoint
-    const numbers = { price: this.#numbers.priceAt(price), boot, upstream: this.#numbers.upstreamOf(upstream) }
+    const upstreamCost = checkpoint.upstreamCost === undefined ? null : this.#numbers.priceAt(checkpoint.upstreamCost)
+    const numbers = { price: this.#numbers.priceAt(price), boot, upstream: this.#numbers.upstreamOf(upstream), upstreamCost }
     this.#statements.putCheckpoint.run(...checkpointRow(checkpoint, numbers, now))
   }
 
@@ -59,7 +66,9 @@ export class SqliteDebits implements Debits {
     for (const attempt of calls.attempts) {
       const version = this.#numbers.versionFor(held, promptOf(attempt.usage))
       const numbers = { price: this.#numbers.priceOf(version), boot: this.#boot, upstream: this.#numbers.upstreamOf(attempt.upstream) }
-      this.#statements.insertAttempt.run(...attemptRow(calls, attempt, numbers, version.rates))
+      const cost = callCost(attempt.upstreamCost, attempt.usage, this.#numbers)
+      const { changes } = this.#statements.insertAttempt.run(...attemptRow(calls, attempt, numbers, version.rates, cost))
+      if (changes > 0 && cost !== undefined) this.#besides.addCall(calls.accountNumber, attempt, numbers.upstream, cost)
     }
   }
 
@@ -79,10 +88,12 @@ export class SqliteDebits implements Debits {
       addUsage.run(key, day, price, requests, ...countersOf(usage), cost, waived, estimated)
     }
     this.#sums.clear()
+    this.#besides.flush()
   }
 
   forget(): void {
     this.#sums.clear()
+    this.#besides.clear()
     this.#heads.forget()
   }
 

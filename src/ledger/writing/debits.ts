@@ -2,15 +2,17 @@
 
 import { dayAt } from '../../core/utc.ts'
 import type { PriceVersion } from '../columns/parts.ts'
+import type { ReceiptCost } from '../columns/receipt.ts'
 import type { Numbers } from '../sql/numbers.ts'
 import type { Calls, Debit, InFlightCheckpoint } from '../task.ts'
+import { receiptCostOf } from './receipt-cost.ts'
 
-/** A receipt to write: the number of its price, the version behind it, and the UTC day that it counts for. */
-export type Priced = Readonly<{ debit: Debit; price: number; version: PriceVersion; day: number }>
+/** A receipt to write: the number of its price, the version behind it, the UTC day that it counts for, and what the call cost us. */
+export type Priced = Readonly<{ debit: Debit; price: number; version: PriceVersion; day: number; cost: ReceiptCost }>
 
 export function pricedOf(debit: Debit, numbers: Numbers): Priced {
   const version = numbers.versionAt(debit.price)
-  return { debit, price: numbers.priceOf(version), version, day: dayAt(debit.now) }
+  return { debit, price: numbers.priceOf(version), version, day: dayAt(debit.now), cost: receiptCostOf(debit, numbers) }
 }
 
 /** Inside the caller's transaction: what breaks a rule of the database is thrown, and the caller rolls back. */

@@ -7,11 +7,13 @@ import { picos, ZERO } from '../../core/money.ts'
 import { costOf, type Rates } from '../../core/pricing.ts'
 import { promptOf } from '../../core/usage.ts'
 import { dayAt } from '../../core/utc.ts'
-import { callOf, type PriceVersion, ratesOf, usageOf } from '../columns/parts.ts'
+import { callOf, ratesOf, usageOf, versionOf } from '../columns/parts.ts'
+import type { ReceiptCost } from '../columns/receipt.ts'
 import type { Numbers } from '../sql/numbers.ts'
 import type { Debit } from '../task.ts'
 import type { Priced } from './debits.ts'
 import type { OrphanedCheckpoint } from './orphaned-checkpoints.ts'
+import { costAt, NO_RECEIPT_COST } from './receipt-cost.ts'
 
 /** The receipt of a request that died; its price number is that of the checkpoint. */
 export const recoveredDebit = (left: OrphanedCheckpoint, now: number): Debit => debitAt(left, ratesOf(left.price), now)
@@ -27,6 +29,7 @@ function debitAt({ checkpoint, accountNumber, upstream, otherAttempts }: Orphane
     isStream: checkpoint.isStream,
     holdPicos: checkpoint.holdPicos,
     startedAt: checkpoint.startedAt,
+    ...(checkpoint.tag === null ? {} : { tag: checkpoint.tag }),
     hasCheckpoint: true,
     outcome: 'recovered',
     usageSource: checkpoint.basis,
@@ -45,13 +48,21 @@ function debitAt({ checkpoint, accountNumber, upstream, otherAttempts }: Orphane
 
 /** A recovered receipt counts for the day on which the request began. Its price is that of its checkpoint, at the level of the prompt tokens that the checkpoint has. */
 export function recoveredOf(left: OrphanedCheckpoint, now: number, numbers: Numbers): Priced {
-  const held: PriceVersion = {
-    modelId: left.modelId,
-    rates: ratesOf(left.price),
-    abovePromptTokens: left.price.abovePromptTokens,
-    group: left.price.priceGroup,
-  }
+  const held = versionOf(left.modelId, left.price)
   const version = numbers.versionFor(held, promptOf(usageOf(left.checkpoint)))
   const debit = debitAt(left, version.rates, now)
-  return { debit, price: version === held ? debit.price : numbers.priceOf(version), version, day: dayAt(debit.startedAt) }
+  return {
+    debit,
+    price: version === held ? debit.price : numbers.priceOf(version),
+    version,
+    day: dayAt(debit.startedAt),
+    cost: costOfLeft(left),
+  }
+}
+
+/** Its version is that of the prompt tokens that the checkpoint has. */
+function costOfLeft({ modelId, upstreamCost, checkpoint }: OrphanedCheckpoint): ReceiptCost {
+  if (upstreamCost === null) return NO_RECEIPT_COST
+  const upstreamCostPicos = costAt(versionOf(modelId, upstreamCost), usageOf(checkpoint))
+  return { upstreamCostNumber: upstreamCost.number, upstreamCostPicos, cacheLostPicos: null }
 }

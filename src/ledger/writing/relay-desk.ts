@@ -6,6 +6,7 @@
 import type { NumberedDebit } from '../debit-records.ts'
 import type { FromThread, NumberedTask, Task, TasksMessage, ToThread } from '../task.ts'
 import type { CommitLoop } from './commit-loop.ts'
+import { callsPricedBy, pricedBy } from './named-prices.ts'
 import type { Store } from './store.ts'
 
 type Desk = Readonly<{ store: Store; loop: CommitLoop; say: (message: FromThread) => void; now: () => number }>
@@ -101,11 +102,11 @@ const OWN = 0
 function stamped(task: Task, boot: number, priced: (price: number) => number): Task {
   switch (task.kind) {
     case 'settle':
-      return { ...task, debit: { ...task.debit, boot, price: priced(task.debit.price) } }
+      return { ...task, debit: { ...pricedBy(task.debit, priced), boot } }
     case 'checkpoint':
-      return { ...task, checkpoint: { ...task.checkpoint, boot, price: priced(task.checkpoint.price) } }
+      return { ...task, checkpoint: { ...pricedBy(task.checkpoint, priced), boot } }
     case 'attempts':
-      return { ...task, calls: { ...task.calls, price: priced(task.calls.price) } }
+      return { ...task, calls: callsPricedBy(task.calls, priced) }
     case 'ask':
       return { ...task, ask: { ...task.ask, boot } }
     case 'release':

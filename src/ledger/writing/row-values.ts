@@ -6,11 +6,13 @@
 import { costOf, type Rates } from '../../core/pricing.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { ChainHeads, Link } from '../chain/chain-heads.ts'
-import { type PriceVersion, type RowNumbers, thousandths, wholeMs } from '../columns/parts.ts'
+import { type RowNumbers, thousandths, wholeMs } from '../columns/parts.ts'
 import { receiptValues, roundedReceipt } from '../columns/receipt.ts'
 import type { Attempt } from '../ledger.ts'
 import type { Value } from '../sql/connection.ts'
-import type { Calls, Debit, InFlightCheckpoint } from '../task.ts'
+import type { Calls, InFlightCheckpoint } from '../task.ts'
+import type { Priced } from './debits.ts'
+import type { CallCost } from './receipt-cost.ts'
 
 export const COUNTERS = [
   'input_tokens',
@@ -24,33 +26,37 @@ export const COUNTERS = [
 export const CHECKPOINT_COLUMNS = [
   ...['request_id', 'key_number', 'price_number', 'boot_number', 'upstream_number', 'upstream_message_id', 'upstream_request_id'],
   ...['format', 'is_stream', 'hold_picos', 'started_at', 'marked_at', 'basis', 'bytes_per_token_thousandths', ...COUNTERS],
+  ...['tag', 'upstream_cost_number'],
 ]
 /** Columns that a later checkpoint of the same request changes. */
 export const CHECKPOINT_CHANGES = [
   ...['upstream_number', 'upstream_message_id', 'upstream_request_id', 'marked_at', 'basis', 'bytes_per_token_thousandths'],
   ...COUNTERS,
+  'upstream_cost_number',
 ]
 
 export const ATTEMPT_COLUMNS = [
   ...['request_id', 'attempt', 'account_number', 'key_number', 'price_number', 'boot_number'],
   ...['upstream_number', 'upstream_message_id', 'upstream_request_id', 'status', 'cause', 'basis', ...COUNTERS],
-  ...['price_picos', 'started_at', 'duration_ms'],
+  ...['price_picos', 'started_at', 'duration_ms', 'upstream_cost_number', 'upstream_cost_picos'],
 ]
 
 /** The row of a receipt, and its link behind the end of the account's chain, which `heads` knows. The chain has the link only once `heads.append` was called. */
 export function receiptRow(
-  debit: Debit,
+  { debit, version, day, cost }: Priced,
   numbers: RowNumbers,
-  version: PriceVersion,
-  day: number,
   heads: ChainHeads,
 ): Readonly<{ link: Link; values: readonly Value[] }> {
-  const rounded = roundedReceipt(debit, day)
+  const rounded = roundedReceipt(debit, day, cost)
   const link = heads.linkOf(debit, version, rounded)
   return { link, values: receiptValues(debit, rounded, numbers, link) }
 }
 
-export const checkpointRow = (checkpoint: InFlightCheckpoint, { price, boot, upstream }: RowNumbers, now: number): readonly Value[] => [
+export const checkpointRow = (
+  checkpoint: InFlightCheckpoint,
+  { price, boot, upstream, upstreamCost }: RowNumbers & Readonly<{ upstreamCost: number | null }>,
+  now: number,
+): readonly Value[] => [
   checkpoint.requestId,
   checkpoint.keyNumber,
   price,
@@ -66,9 +72,17 @@ export const checkpointRow = (checkpoint: InFlightCheckpoint, { price, boot, ups
   checkpoint.usageSource,
   thousandths(checkpoint.bytesPerToken),
   ...countersOf(checkpoint.usage),
+  checkpoint.tag ?? null,
+  upstreamCost,
 ]
 
-export const attemptRow = (calls: Calls, attempt: Attempt, { price, boot, upstream }: RowNumbers, rates: Rates): readonly Value[] => [
+export const attemptRow = (
+  calls: Calls,
+  attempt: Attempt,
+  { price, boot, upstream }: RowNumbers,
+  rates: Rates,
+  cost: CallCost | undefined,
+): readonly Value[] => [
   calls.requestId,
   attempt.number,
   calls.accountNumber,
@@ -85,6 +99,8 @@ export const attemptRow = (calls: Calls, attempt: Attempt, { price, boot, upstre
   costOf(attempt.usage, rates),
   attempt.startedAt,
   wholeMs(attempt.durationMs),
+  cost?.number ?? null,
+  cost?.picos ?? null,
 ]
 
 /** The token counters in the order of their columns. */

@@ -5,10 +5,12 @@
 
 import { type Picos, picos } from '../../core/money.ts'
 import type { Rates } from '../../core/pricing.ts'
+import { WHOLE_FACTOR } from '../../core/upstream-cost.ts'
 import type { PriceVersion } from '../columns/parts.ts'
 import { RECORD_VERSION } from '../columns/receipt.ts'
 import { fitsRecord, readDebits, writeDebits } from '../debit-records.ts'
 import type { Calls, Debit, Task } from '../task.ts'
+import { callsPricedBy, pricedBy } from './named-prices.ts'
 
 /** The content of a frame. The `price` of debits and calls is a place in `prices`. */
 export type Spilled = Readonly<{
@@ -36,9 +38,9 @@ export function frameOf(tasks: readonly Kept[], versionAt: (index: number) => Pr
   const releases: string[] = []
   const calls: Calls[] = []
   for (const task of tasks) {
-    if (task.kind === 'settle') debits.push({ number: 0, debit: { boot, ...task.debit, price: placeOf(task.debit.price) } })
+    if (task.kind === 'settle') debits.push({ number: 0, debit: { boot, ...pricedBy(task.debit, placeOf) } })
     else if (task.kind === 'dropCheckpoint') releases.push(task.requestId)
-    else calls.push({ ...task.calls, price: placeOf(task.calls.price) })
+    else calls.push(callsPricedBy(task.calls, placeOf))
   }
   const head = Buffer.from(
     JSON.stringify({
@@ -59,13 +61,19 @@ export function readFrame(frame: Uint8Array): Spilled {
   const { version, prices, releases, calls } = JSON.parse(bytes.toString('utf8', 4, end)) as {
     /** The version of the records; program 0.1.0 does not write this field. */
     version?: number
-    /** Program 0.1.0 writes neither level nor group, because it has none. */
-    prices: { modelId: string; rates: RateTexts; abovePromptTokens?: number; group?: string }[]
+    /** Program 0.1.0 writes no level, group or factor, because it has none. */
+    prices: { modelId: string; rates: RateTexts; abovePromptTokens?: number; group?: string; factorMillionths?: number }[]
     releases: string[]
     calls: Calls[]
   }
   return {
-    prices: prices.map((version) => ({ abovePromptTokens: 0, group: '', ...version, rates: ratesOf(version.rates) })),
+    prices: prices.map((version) => ({
+      abovePromptTokens: 0,
+      group: '',
+      factorMillionths: WHOLE_FACTOR,
+      ...version,
+      rates: ratesOf(version.rates),
+    })),
     debits: readDebits(new Uint8Array(bytes.subarray(end)), version ?? 1).map(({ debit }) => debit),
     releases,
     calls,

@@ -1,6 +1,6 @@
 /** Rows of the books as documents for operators: exact amounts, ISO times, names of upstreams. Rules: operator.md "Lists". */
 
-import { picos, sumPicos, toExactUsdText } from '../../core/money.ts'
+import { type Picos, picos, sumPicos, toExactUsdText } from '../../core/money.ts'
 import { isoOrNull, isoTime } from '../../core/utc.ts'
 import { requestDocument } from '../../http/usage-documents.ts'
 import type { UpstreamCall } from '../../ledger/columns/parts.ts'
@@ -58,7 +58,9 @@ const upstreamOf = (call: UpstreamCall | null) =>
 export const receiptDocument = (row: ReceiptRow) => ({ ...requestDocument(row), ...ofOperators(row) })
 
 /** The fields of a request that customers do not get. */
-export const ofOperators = ({ accountId, keyId, keyName, holdPicos, costPicos, bytesPerToken, upstream }: ReceiptRow) => ({
+const usdOrNull = (amount: Picos | null): string | null => (amount === null ? null : toExactUsdText(amount))
+
+export const ofOperators = ({ accountId, keyId, keyName, holdPicos, costPicos, bytesPerToken, upstream, ...row }: ReceiptRow) => ({
   account_id: accountId,
   key_id: keyId,
   key_name: keyName,
@@ -66,6 +68,8 @@ export const ofOperators = ({ accountId, keyId, keyName, holdPicos, costPicos, b
   over_hold_usd: costPicos > holdPicos ? toExactUsdText(picos(costPicos - holdPicos)) : null,
   bytes_per_token: bytesPerToken,
   upstream: upstreamOf(upstream),
+  upstream_cost_usd: usdOrNull(row.upstreamCostPicos),
+  cache_lost_usd: usdOrNull(row.cacheLostPicos),
 })
 
 export const attemptDocument = (row: AttemptRow) => ({
@@ -77,6 +81,7 @@ export const attemptDocument = (row: AttemptRow) => ({
   input_tokens: row.usage.input + row.usage.cacheRead + row.usage.cacheWrite5m + row.usage.cacheWrite1h,
   output_tokens: row.usage.output,
   price_usd: toExactUsdText(row.pricePicos),
+  upstream_cost_usd: usdOrNull(row.upstreamCostPicos),
   started_at: isoTime(row.startedAt),
   duration_ms: row.durationMs,
 })
