@@ -33,7 +33,7 @@ async function probeUpstream(
   { model: wanted, yes }: ProbeOptions,
 ): Promise<ExitCode | Stop> {
   const { folder, env } = environment
-  const config = loadConfig({ file, folder, env })
+  const config = loadConfig({ file, folder, env, needsSecrets: { ofUpstream: name } })
   if ('problems' in config) return wrongUse(`the configuration has mistakes: ${config.problems.map(textOfProblem).join('; ')}`)
   const upstream = config.upstreams.find((one) => one.name === name)
   if (upstream === undefined) return wrongUse(`no upstream is named ${name}`)

@@ -15,7 +15,7 @@ export function loadModels(file: string, folder: string): ReadonlyMap<string, Mo
   if ('problems' in read) return read
   const problems: ConfigProblem[] = []
   if (read.entry.models === undefined) problems.push({ path: 'models', message: 'expected tables, each written [[models]], found nothing' })
-  makeUpstreams(read.entry.upstreams ?? [], undefined, problems)
+  makeUpstreams(read.entry.upstreams ?? [], () => undefined, problems)
   const { models } = makeCatalog(withoutServers(read.entry), problems)
   return problems.length > 0 ? { file: path, problems } : models
 }

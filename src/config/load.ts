@@ -25,8 +25,8 @@ export type LoadOptions = Readonly<{
   file: string | undefined
   folder: string
   env: Environment
-  /** False for commands that never call an upstream: a missing secret is then no mistake. Default true. */
-  needsSecrets?: boolean
+  /** False for commands that never call an upstream: a missing secret is then no mistake. One upstream's, for a command that calls only that one. Default true: all. */
+  needsSecrets?: boolean | Readonly<{ ofUpstream: string }>
 }>
 
 const DEFAULT_FILE = 'tollgate.toml'
@@ -75,14 +75,13 @@ function configOf(entry: ConfigFile, file: string | undefined, options: LoadOpti
   const server = makeServer(entry.server ?? {}, problems)
   const operator = { ...OPERATOR, ...entry.operator, publicUrl: makePublicUrl('operator', entry.operator?.public_url, problems) }
   const cabinet = { signUp: entry.cabinet?.sign_up ?? 'closed', publicUrl: makePublicUrl('cabinet', entry.cabinet?.public_url, problems) }
-  const upstreams = makeUpstreams(entry.upstreams ?? [], options.needsSecrets === false ? undefined : options.env, problems)
-  const mail = makeMail(entry.mail, options.needsSecrets === false ? undefined : options.env, problems)
-  const payments = makePayments(entry.payments ?? {}, options.needsSecrets === false ? undefined : options.env, problems)
-  const place = {
-    folder: file === undefined ? options.folder : dirname(file),
-    env: options.env,
-    needsKey: options.needsSecrets !== false,
-  }
+  const { env, needsSecrets = true } = options
+  const ofAll = needsSecrets === true ? env : undefined
+  const ofUpstream = ({ name }: { name: string }) => (typeof needsSecrets === 'object' && needsSecrets.ofUpstream === name ? env : ofAll)
+  const upstreams = makeUpstreams(entry.upstreams ?? [], ofUpstream, problems)
+  const mail = makeMail(entry.mail, ofAll, problems)
+  const payments = makePayments(entry.payments ?? {}, ofAll, problems)
+  const place = { folder: file === undefined ? options.folder : dirname(file), env, needsKey: ofAll !== undefined }
   const ledger = makeLedger(entry.ledger ?? {}, place, problems)
   const catalog = makeCatalog(entry, problems)
   const limits = limitsOf(entry.limits ?? {})

@@ -7,15 +7,19 @@ import { addressOf, authOf, makeDoor } from './make-door.ts'
 import { type ConfigProblem, describe } from './problems.ts'
 import { type Environment, secretOf } from './secret.ts'
 
-/** The upstreams of the configuration. With `env` undefined no secret is read. Every mistake is added to `problems`, never with the value of a secret. */
+/**
+ * The upstreams of the configuration. `envFor`: where an upstream's secrets are read; undefined: none of them is. Every mistake is added to `problems`, never with the
+ * value of a secret.
+ */
 export function makeUpstreams(
   entries: readonly UpstreamEntry[],
-  env: Environment | undefined,
+  envFor: (entry: UpstreamEntry) => Environment | undefined,
   problems: ConfigProblem[],
 ): readonly UpstreamConfig[] {
   const names = new Set<string>()
   return entries.map((entry, index) => {
     const path = `upstreams[${index}]`
+    const env = envFor(entry)
     if (names.has(entry.name))
       problems.push({ path: `${path}.name`, message: `expected each name once, found ${describe(entry.name)} again` })
     names.add(entry.name)

@@ -36,11 +36,10 @@ function serve(change: (request: Request, text: string) => Response | undefined 
 const error = (status: number, message: string) =>
   Response.json({ type: 'error', error: { type: 'invalid_request_error', message } }, { status })
 
-const configure = (url: string): void =>
-  place.write(
-    'tollgate.toml',
-    `[[upstreams]]\nname = "north"\nbase_url = "${url}"\n[[models]]\nid = "opus"\nupstream_model = "vendor-opus"\ninput = "3"\noutput = "15"\ncontext_window = 100000\nmax_output_tokens = 100\n`,
-  )
+const configure = (url: string): void => place.write('tollgate.toml', configuration(url))
+
+const configuration = (url: string): string =>
+  `[[upstreams]]\nname = "north"\nbase_url = "${url}"\n[[models]]\nid = "opus"\nupstream_model = "vendor-opus"\ninput = "3"\noutput = "15"\ncontext_window = 100000\nmax_output_tokens = 100\n`
 
 test('nothing is called before its price was said and agreed to', async () => {
   const { url, calls } = serve()
@@ -112,6 +111,21 @@ test('an upstream or a model that is not there is wrong use', async () => {
   expect(await place.run('upstreams', 'probe', 'south', '--yes')).toMatchObject({ code: 2, err: 'tollgate: no upstream is named south\n' })
   const other = await place.run('upstreams', 'probe', 'north', '--model', 'sonnet', '--yes')
   expect(other).toMatchObject({ code: 2, err: 'tollgate: north does not serve sonnet\n' })
+})
+
+test('a probe needs the secrets of its own upstream, and those of nothing else', async () => {
+  const { url, calls } = serve()
+  place.write(
+    'tollgate.toml',
+    `${configuration(`${url}"\napi_key_env = "NORTH_KEY`)}[[upstreams]]\nname = "south"\nbase_url = "${url}"\napi_key_env = "SOUTH_KEY"\n[payments.stripe]\nsecret_key_env = "STRIPE"\nwebhook_secret_env = "HOOK"\n`,
+  )
+  const without = await place.run('upstreams', 'probe', 'north', '--yes')
+  expect([without.code, calls]).toEqual([2, []])
+  expect(without.err).toContain('NORTH_KEY, which is not set')
+  expect(without.err).not.toMatch(/SOUTH_KEY|STRIPE|HOOK/)
+  place.env = { NORTH_KEY: 'secret' }
+  expect((await place.run('upstreams', 'probe', 'north', '--yes')).code).toBe(0)
+  expect(calls).toHaveLength(7)
 })
 
 test('a server that speaks chat is not asked in the native format', async () => {
