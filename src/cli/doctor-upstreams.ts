@@ -192,7 +192,7 @@ async function post(
 }
 
 const textOf = (decoder: BodyDecoder, bytes: Uint8Array): string =>
-  [decoder.push(bytes), decoder.end()].map((piece) => (piece === 'broken' ? '' : new TextDecoder().decode(piece))).join('')
+  [decoder.push(bytes), decoder.end()].map((piece) => new TextDecoder().decode(piece)).join('')
 
 /** The system's code (`ECONNREFUSED`) where there is one: the error's name does not tell a wrong address from a timeout. */
 function causeOf(error: unknown): string {

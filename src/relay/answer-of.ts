@@ -17,11 +17,13 @@ export type Answering<Echo> = Readonly<{
   stamp: Stamp
   /** Undefined where the upstream did not speak chat. */
   chat: Readonly<{ reasoning: ReasoningSetting }> | undefined
+  /** See `Reply`. */
+  addedPrefix: string | undefined
 }>
 
-export function answerOf<Echo>(bytes: Uint8Array, { format, call, stamp, chat }: Answering<Echo>): MadeAnswer | NoAnswer {
+export function answerOf<Echo>(bytes: Uint8Array, { format, call, stamp, chat, addedPrefix }: Answering<Echo>): MadeAnswer | NoAnswer {
   if (chat === undefined) {
-    const message = readMessage(bytes)
+    const message = readMessage(bytes, addedPrefix)
     return message === undefined ? { usage: usageOfUnusable(bytes) } : { message, bytes: format.respond(message, call, stamp) }
   }
   const completion = readCompletion(bytes)

@@ -35,6 +35,7 @@ export type BodyTask =
       call: Answered<unknown>
       stamp: Stamp
       chat: ChatReply | undefined
+      addedPrefix: string | undefined
     }>
 
 export type ToBodyThread = (Readonly<{ kind: 'line' }> & QuestionChannel) | BodyTask

@@ -97,11 +97,11 @@ function hash({ pieces }: Extract<BodyTask, { kind: 'hash' }>): Told {
   return { done: { kind: 'hash', hash: new Bun.CryptoHasher('sha256').update(bytes).digest(), bytes }, handed: [bytes.buffer] }
 }
 
-function answer({ format: name, pieces, call, stamp, chat }: Extract<BodyTask, { kind: 'answer' }>): Told {
+function answer({ format: name, pieces, call, stamp, chat, addedPrefix }: Extract<BodyTask, { kind: 'answer' }>): Told {
   const format = FORMATS[name] as Format<unknown>
   // The sender left out the parts of the call that an answer does not need.
   const answered = call as Call<unknown>
-  const made = answerOf(joined(pieces), { format, call: answered, stamp, chat })
+  const made = answerOf(joined(pieces), { format, call: answered, stamp, chat, addedPrefix })
   if (!('message' in made)) return { done: { kind: 'unusable', ...made }, handed: [] }
   const { message } = made
   const bytes = handedOver(made.bytes)

@@ -106,7 +106,7 @@ export async function readStream(
     if (completion === undefined) return unusable(reply, undefined, deadline)
     return withFirstEvent(inNative({ ...reply, isEventStream: true, body: PushedBody.of(completionStream(completion.json)) }), model)
   }
-  const message = readMessage(bytes)
+  const message = readMessage(bytes, reply.addedPrefix)
   if (message === undefined) return unusable(reply, usageOfUnusable(bytes), deadline)
   const { observation } = message
   const other = reply.judgeModel?.(observation.model, billedUsage(observation.reported))

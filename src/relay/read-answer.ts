@@ -52,7 +52,8 @@ function answerHere<Echo>(
   deadline: CallStop,
 ): WholeAnswer | Fault {
   const stamp = stampOf(exchange)
-  const made = answerOf(bytes, { format, call, stamp, chat: reply.chat })
+  const { chat, addedPrefix } = reply
+  const made = answerOf(bytes, { format, call, stamp, chat, addedPrefix })
   if (!('message' in made))
     return made.error === undefined ? unusable(reply, made.usage, deadline) : errorEventFault(reply, made.error, call.model)
   const { message } = made
@@ -69,7 +70,8 @@ async function answerBeside<Echo>(admitted: Admitted<Echo>, reply: Reply, parts:
   const { parts: shared, format, call, held, exchange } = admitted
   const { echo, input } = apart(format, call.echo)
   const { body: _sent, chat: _told, routing: _taken, ...answered } = call
-  const message = { format: format.name, pieces: parts.pieces(), call: { ...answered, echo }, stamp: stampOf(exchange), chat: reply.chat }
+  const { chat, addedPrefix } = reply
+  const message = { format: format.name, pieces: parts.pieces(), call: { ...answered, echo }, stamp: stampOf(exchange), chat, addedPrefix }
   const read = await shared.bodyReader.answer(message, held.key.accountId)
   if (read instanceof Refusal) return faultOf(reply, read, 'reading')
   if (!('bytes' in read))

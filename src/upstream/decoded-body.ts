@@ -22,11 +22,13 @@ export class DecodedBody implements Body, BodySink {
   data(piece: Uint8Array): void {
     if (this.#isOver) return
     this.#hand(this.#decoder.push(piece))
+    this.#break()
   }
 
   end(): void {
     if (this.#isOver) return
     this.#hand(this.#decoder.end())
+    this.#break()
     if (this.#isOver) return
     this.#isOver = true
     this.#sink?.end()
@@ -57,10 +59,14 @@ export class DecodedBody implements Body, BodySink {
     return this
   }
 
-  #hand(native: Uint8Array | 'broken'): void {
-    if (native === 'broken') {
-      this.#encoded.cancel()
-      this.broken()
-    } else if (native.length > 0) this.#sink?.data(native)
+  #hand(native: Uint8Array): void {
+    if (native.length > 0) this.#sink?.data(native)
+  }
+
+  /** What came before the break has been handed on, in the same step. */
+  #break(): void {
+    if (this.#isOver || !this.#decoder.isBroken) return
+    this.#encoded.cancel()
+    this.broken()
   }
 }

@@ -57,6 +57,7 @@ export function replyOf(answerer: Answerer, asked: NativeCall, answer: NativeAns
     return { ...answerFault(upstream, 'content-type'), ...nameOf(answer) }
   }
   const reply = { kind: 'reply', upstream, isEventStream, dialect, hidesErrorText, body, ...nameOf(answer) } as const
+  if (door.addedPrefix !== undefined) return { ...reply, addedPrefix: door.addedPrefix }
   return door.chat === undefined ? reply : { ...reply, ...door.chat }
 }
 

@@ -89,6 +89,8 @@ export type Reply = Readonly<{
   dialect: Dialect
   /** Present where the body is a chat completion, or a stream of its chunks. */
   chat?: ChatReply
+  /** So begin the names of the members that the door adds to an answer in one piece; they are not part of the native message. */
+  addedPrefix?: string
   /** The body is read to its end also after its client has left, since the usage comes there. */
   isFinishedAlone?: boolean
   /** The upstream's errors reach customers in our words. */

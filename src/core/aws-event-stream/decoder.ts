@@ -13,7 +13,7 @@ import { writeEvent } from '../sse/write-event.ts'
 import { mergeUsage, NOT_REPORTED } from '../usage.ts'
 import { exceptionEvent, unmodeledErrorEvent } from './frame-error.ts'
 import { readFrameHeaders } from './frame-headers.ts'
-import { type CountDifference, countDifference, DOOR_FIELD, METRICS_FIELD } from './invocation-metrics.ts'
+import { type CountDifference, countDifference, DOOR_PREFIX, METRICS_FIELD } from './invocation-metrics.ts'
 import { BinaryFrameSplitter, type Crc32, type OnBinaryFrame } from './split-frames.ts'
 
 export type DecoderOptions = Readonly<{
@@ -29,6 +29,7 @@ const DELTA_LINES = ascii`event: content_block_delta\ndata: `
 const BLANK_LINE = ascii`\n\n`
 /** The types that can be written in an `event:` line. */
 const TYPE = /^[\w.-]{1,64}$/
+const NOTHING = new Uint8Array()
 const SPACE = 0x20
 const QUOTE = 0x22
 /** The output of the running push. It is taken before the push ends, so all streams share one writer. */
@@ -56,9 +57,10 @@ export class EventStreamDecoder {
     return OUT.take()
   }
 
-  /** True where no frame is open, so that the stream may end. */
-  get isBetweenFrames(): boolean {
-    return this.#splitter.isBetweenFrames
+  /** A stream that ends inside a frame is broken. Nothing is left to give. */
+  end(): Uint8Array {
+    this.isBroken ||= !this.#splitter.isBetweenFrames
+    return NOTHING
   }
 
   readonly #onFrame: OnBinaryFrame = (bytes, headersAt, payloadAt, payloadEnd) => {
@@ -149,7 +151,7 @@ function write(event: ByteString): void {
 
 /** The event as it came, without the fields that the door added. */
 function written({ type, body }: NativeEvent, json: ByteString): ByteString {
-  const added = Object.keys(body).filter((name) => DOOR_FIELD.test(name))
+  const added = Object.keys(body).filter((name) => name.startsWith(DOOR_PREFIX))
   const line = oneLine(added.length === 0 ? json : without(added, body, json))
   return TYPE.test(type) ? writeEvent(type, line) : ascii`data: ${line}\n\n`
 }

@@ -3,8 +3,8 @@
 import { isObject } from '../json.ts'
 import { cacheCreationOf, type ReportedUsage } from '../usage.ts'
 
-/** Fields that the door adds to the vendor's events and messages. */
-export const DOOR_FIELD = /^amazon-bedrock-/
+/** So begin the names of the members that the door adds to the vendor's events and messages. */
+export const DOOR_PREFIX = 'amazon-bedrock-'
 export const METRICS_FIELD = 'amazon-bedrock-invocationMetrics'
 
 /** The first counter that differs: its name, our count, and theirs. */

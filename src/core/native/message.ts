@@ -1,9 +1,10 @@
 /** A complete native answer. Rules: native.md "Answer". */
 
 import { checkJsonBounds } from '../bytes/json-scan.ts'
-import { isObject } from '../json.ts'
+import { isObject, type JsonObject } from '../json.ts'
 import { JSON_SEPARATORS_MAX } from '../limits.ts'
 import { billedUsage, isReported, mergeUsage, NOT_REPORTED, type Usage } from '../usage.ts'
+import { droppedFields, editBody } from './edit-body.ts'
 import { contentBytesOf, messageIdOf, modelOf, type Observation } from './observation.ts'
 
 export type NativeMessage = Readonly<{
@@ -17,20 +18,21 @@ export type NativeMessage = Readonly<{
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Undefined when the bytes are not a native message: then the upstream is broken. A message whose JSON is deeper or has more values than a client's may is refused alike:
+ * `addedPrefix`: members of the top level whose names begin so were added by a door, and are left out. Undefined when the bytes are not a native message: then the upstream is broken. A message whose JSON is deeper or has more values than a client's may is refused alike:
  * messages are rewritten by recursion.
  */
-export function readMessage(bytes: Uint8Array): NativeMessage | undefined {
-  let json: unknown
+export function readMessage(received: Uint8Array, addedPrefix?: string): NativeMessage | undefined {
+  let parsed: unknown
   try {
-    const text = UTF8.decode(bytes)
+    const text = UTF8.decode(received)
     if (typeof checkJsonBounds(text, JSON_SEPARATORS_MAX) === 'string') return undefined
-    json = JSON.parse(text)
+    parsed = JSON.parse(text)
   } catch {
     return undefined
   }
-  if (!isObject(json) || json['type'] !== 'message' || !Array.isArray(json['content'])) return undefined
-  const content = json['content'].filter(isObject)
+  if (!isObject(parsed) || parsed['type'] !== 'message' || !Array.isArray(parsed['content'])) return undefined
+  const { bytes, json } = addedPrefix === undefined ? { bytes: received, json: parsed } : withoutAdded(received, parsed, addedPrefix)
+  const content = parsed['content'].filter(isObject)
   return {
     bytes,
     json,
@@ -46,6 +48,13 @@ export function readMessage(bytes: Uint8Array): NativeMessage | undefined {
       contentBytes: content.reduce((sum, block) => sum + contentBytesOf(block), 0),
     },
   }
+}
+
+function withoutAdded(bytes: Uint8Array, json: JsonObject, prefix: string): Readonly<{ bytes: Uint8Array; json: JsonObject }> {
+  const added = Object.keys(json).filter((name) => name.startsWith(prefix))
+  if (added.length === 0) return { bytes, json }
+  const kept = Object.entries(json).filter(([name]) => !name.startsWith(prefix))
+  return { bytes: editBody(bytes, droppedFields(added), []), json: Object.fromEntries(kept) }
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Bedrock's own way to call a model: its id in the path, version and betas in the body, streams in binary frames. Rules: doors.md "Kinds", "Edits". */
 
+import { DOOR_PREFIX } from '../../core/aws-event-stream/invocation-metrics.ts'
 import { ascii, encodeJson } from '../../core/bytes/byte-string.ts'
 import type { AwsProof } from '../../core/door.ts'
 import type { Access } from '../native-request.ts'
@@ -11,7 +12,6 @@ import { nativeDoor } from './native.ts'
 import { pathSegment } from './path-segment.ts'
 import { type EditLists, requestEdit } from './request-edit.ts'
 import { tokenCount } from './token-count.ts'
-import { WithoutDoorFields } from './without-door-fields.ts'
 
 type Settings = Readonly<{ proof: AwsProof; apiVersion: string | undefined }>
 
@@ -34,10 +34,10 @@ export function bedrockInvokeDoor({ proof, apiVersion }: Settings, edits: EditLi
       return asked.path === COUNT_PATH ? { ...request, body: countBody(request.body) } : request
     },
     target: targetOf,
+    addedPrefix: DOOR_PREFIX,
     reading({ path }, contentType, { onCountDiffers = NO_NOTE }) {
       if (path === COUNT_PATH) return contentType.includes('json') ? tokenCount('inputTokens') : undefined
-      if (contentType.startsWith(FRAMES)) return { isEventStream: true, decoder: binaryFramesDecoder(onCountDiffers) }
-      return contentType.includes('json') ? { isEventStream: false, decoder: new WithoutDoorFields() } : undefined
+      return contentType.startsWith(FRAMES) ? { isEventStream: true, decoder: binaryFramesDecoder(onCountDiffers) } : undefined
     },
   }
 }

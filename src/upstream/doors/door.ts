@@ -25,6 +25,8 @@ export interface Door {
    * it by `reading`.
    */
   readonly chat?: ChatAnswers
+  /** See `Reply`. */
+  readonly addedPrefix?: string
   /** The status as which an error counts whose name says more than its own status; `text`: its body. */
   errorStatus?(status: number, name: string, text: string): number
   /** Called when the server refused the proof: the next call has another one, if there is another. */
@@ -43,7 +45,9 @@ export type Reading = Readonly<{ isEventStream: boolean; decoder: BodyDecoder }>
 
 /** Turns the body of one answer into native bytes, piece by piece. The bytes that it gives are the caller's own. */
 export interface BodyDecoder {
-  push(piece: Uint8Array): Uint8Array | 'broken'
-  /** The rest, when the body has ended; 'broken': the body must not end here. */
-  end(): Uint8Array | 'broken'
+  /** What came last cannot be read, or the body must not have ended there; what was given before that still counts. The decoder is not to be fed again. */
+  readonly isBroken: boolean
+  push(piece: Uint8Array): Uint8Array
+  /** The rest, when the body has ended. */
+  end(): Uint8Array
 }

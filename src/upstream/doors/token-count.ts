@@ -12,21 +12,24 @@ class TokenCount implements BodyDecoder {
   readonly #name: string
   readonly #pieces: Uint8Array[] = []
   #length = 0
+  isBroken = false
 
   constructor(name: string) {
     this.#name = name
   }
 
-  push(piece: Uint8Array): Uint8Array | 'broken' {
+  push(piece: Uint8Array): Uint8Array {
     this.#length += piece.length
-    if (this.#length > ANSWER_BYTES_MAX) return 'broken'
-    this.#pieces.push(piece)
+    if (this.#length > ANSWER_BYTES_MAX) this.isBroken = true
+    else this.#pieces.push(piece)
     return NOTHING
   }
 
-  end(): Uint8Array | 'broken' {
+  end(): Uint8Array {
     const tokens = figureOf(Buffer.concat(this.#pieces), this.#name)
-    return Number.isSafeInteger(tokens) ? Buffer.from(`{"input_tokens":${tokens}}`) : 'broken'
+    if (Number.isSafeInteger(tokens)) return Buffer.from(`{"input_tokens":${tokens}}`)
+    this.isBroken = true
+    return NOTHING
   }
 }
 

@@ -23,7 +23,9 @@ function decode(chunks: readonly Uint8Array[]): Decoded {
   const differences: CountDifference[] = []
   const decoder = new EventStreamDecoder({ crc32, onDifference: (difference) => differences.push(difference) })
   const text = Buffer.concat(chunks.map((chunk) => decoder.push(chunk))).toString()
-  return { text, isBroken: decoder.isBroken, isWhole: decoder.isBetweenFrames, differences }
+  const { isBroken } = decoder
+  decoder.end()
+  return { text, isBroken, isWhole: !decoder.isBroken, differences }
 }
 
 const sse = (type: string, json: string): string => `event: ${type}\ndata: ${json}\n\n`

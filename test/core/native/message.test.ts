@@ -113,3 +113,22 @@ test('the stream of an answer in one piece has its content in deltas, of a bound
     expect(piece.isWellFormed()).toBe(true)
   }
 })
+
+describe('what a door adds to a whole answer reaches no client, and every other byte does', () => {
+  const ADDED = '"amazon-bedrock-invocationMetrics":{"inputTokenCount":1,"a":[{"b":"},"}]}'
+  test.each([
+    [`{"type":"message", "content":[ ] ,${ADDED}}`, '{"type":"message", "content":[ ]}'],
+    [`{${ADDED}, "type":"message","content":[]}`, '{ "type":"message","content":[]}'],
+    [
+      `{"id":"é","type":"message","amazon-bedrock-trace":"x",${ADDED},"content":[{"text":"say \\"amazon-bedrock-x\\""}]}`,
+      '{"id":"é","type":"message","content":[{"text":"say \\"amazon-bedrock-x\\""}]}',
+    ],
+    ['{"type":"message","content":[{"amazon-bedrock-x":1}]}', '{"type":"message","content":[{"amazon-bedrock-x":1}]}'],
+    ['{"type": "message", "content": []}', '{"type": "message", "content": []}'],
+  ])('%s', (answer, native) => {
+    const read = readMessage(Buffer.from(answer), 'amazon-bedrock-')
+    expect(Buffer.from(read?.bytes ?? []).toString()).toBe(native)
+    expect(read?.json).toEqual(JSON.parse(native))
+    expect(Buffer.from(readMessage(Buffer.from(answer))?.bytes ?? []).toString()).toBe(answer)
+  })
+})

@@ -11,7 +11,7 @@ import { doorOf, isEdited } from '../../../src/upstream/doors/doors.ts'
 import { nativeDoor } from '../../../src/upstream/doors/native.ts'
 import { fetchUpstream } from '../../../src/upstream/fetch-upstream.ts'
 import { socketUpstream } from '../../../src/upstream/socket-upstream.ts'
-import type { Upstream } from '../../../src/upstream/upstream.ts'
+import type { Fault, Reply, Upstream } from '../../../src/upstream/upstream.ts'
 import { chunkFrame } from '../../support/binary-frames.ts'
 import { NO_EDITS, never, request, textOf } from '../call.ts'
 
@@ -39,13 +39,30 @@ const TRANSPORTS: Readonly<Record<string, (baseUrl: string, door: Door) => Upstr
 
 /** Doubles each piece; '!' breaks it. */
 class Doubling implements BodyDecoder {
-  push(piece: Uint8Array): Uint8Array | 'broken' {
-    const text = new TextDecoder().decode(piece)
-    return text.includes('!') ? 'broken' : new TextEncoder().encode(text + text)
+  isBroken = false
+  push(piece: Uint8Array): Uint8Array {
+    const [good = '', ...more] = new TextDecoder().decode(piece).split('!')
+    this.isBroken = more.length > 0
+    return new TextEncoder().encode(good + good)
   }
   end(): Uint8Array {
     return new TextEncoder().encode('.')
   }
+}
+
+/** What a body tells, in order. */
+async function heardOf(called: Promise<Reply | Fault>): Promise<readonly string[]> {
+  const reply = await called
+  if (reply.kind === 'fault') return [reply.cause]
+  const heard: string[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const over = (how: string) => () => {
+    heard.push(how)
+    resolve()
+  }
+  reply.body.take({ data: (piece) => heard.push(Buffer.from(piece).toString()), end: over('end'), broken: over('broken') })
+  await promise
+  return heard
 }
 
 test('a door that edits requests says so, and no other', () => {
@@ -153,7 +170,35 @@ describe.each(Object.keys(TRANSPORTS))('over %s', (transport) => {
     expect(await textOf(reply)).toBe('abab.')
     text = 'a!'
     expect(await textOf(upstream.call(request(), never()))).toBe('broken')
+    expect(await heardOf(upstream.call(request(), never()))).toEqual(['aa', 'broken'])
     expect(await textOf(upstreamAt(server.url, nativeDoor({ apiKey: undefined })).call(request(), never()))).toBe('fault: content-type')
+  })
+
+  test('a whole answer of InvokeModel is not held back: whoever reads it counts each piece in its account’s share as it comes', async () => {
+    const { promise: rest, resolve: sendRest } = Promise.withResolvers<void>()
+    const parts = async function* (): AsyncGenerator<string> {
+      yield '{"type":"message",'
+      await rest
+      yield '"content":[]}'
+    }
+    using server = serving(() => new Response(parts() as unknown as ReadableStream, { headers: { 'content-type': 'application/json' } }))
+    const door = doorOf({ kind: 'bedrock-invoke', proof: { by: 'key' }, apiVersion: undefined }, NO_EDITS, { apiKey: 'k' })
+    const reply = await upstreamAt(server.url, door).call(request(), never())
+    if (reply.kind === 'fault') return expect.unreachable()
+    expect(reply).toMatchObject({ isEventStream: false, addedPrefix: 'amazon-bedrock-' })
+    const pieces: string[] = []
+    const { promise: came, resolve: hasCome } = Promise.withResolvers<void>()
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    const data = (piece: Uint8Array): void => {
+      pieces.push(Buffer.from(piece).toString())
+      hasCome()
+    }
+    reply.body.take({ data, end, broken: end })
+    await came
+    expect(pieces).toEqual(['{"type":"message",'])
+    sendRest()
+    await ended
+    expect(pieces.join('')).toBe('{"type":"message","content":[]}')
   })
 
   test('InvokeModel streams come out as the native stream, and a second count that differs is told once, not to the client', async () => {
