@@ -4,7 +4,7 @@ import type { Config, UpstreamConfig } from './config/config.ts'
 import { NATIVE_VERSION } from './core/native/versions.ts'
 import { makeSimulator } from './simulator/simulator.ts'
 import type { Door } from './upstream/doors/door.ts'
-import { doorOf, isEdited } from './upstream/doors/doors.ts'
+import { doorOf, droppedPaths, isEdited } from './upstream/doors/doors.ts'
 import { nativeDoor } from './upstream/doors/native.ts'
 import { fetchUpstream } from './upstream/fetch-upstream.ts'
 import type { MemberConfig } from './upstream/member.ts'
@@ -32,6 +32,7 @@ export function membersOf(config: Config, running?: Running): readonly MemberCon
       countTokens,
       echo,
       isEdited: isEdited(upstream),
+      droppedPaths: droppedPaths(upstream),
       upstream: kept ?? upstreamOf(upstream),
     }
   })

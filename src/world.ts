@@ -20,7 +20,7 @@ export type World = Readonly<{
   ledger: Ledger
   reports: Reports
   keys: KeyStore
-  upstreams: Pick<UpstreamPool, 'call'>
+  upstreams: Pick<UpstreamPool, 'call' | 'droppedPaths'>
   log: Log
   metrics: Metrics
   /** A reload may change these, so they are read once a request. */

@@ -134,7 +134,7 @@ function bytesOf({ id, secret, body }: WebhookMessage, { path, authority }: Webh
     'webhook-timestamp': String(timestampSeconds),
     'webhook-signature': signatureOf({ secret, id, timestampSeconds, body }),
   })
-  return head === undefined ? [] : requestBytes(head, ENCODER.encode(body))
+  return head === undefined ? [] : requestBytes(head, [ENCODER.encode(body)])
 }
 
 /** Only the status counts. The body is read up to 4 KiB, so that a short body ends in order; a longer one is cancelled. */

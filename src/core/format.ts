@@ -4,6 +4,7 @@ import type { Body } from './body.ts'
 import type { Model } from './catalog.ts'
 import type { ChatBody, ReasoningSetting, StrictSchema } from './chat-dialect.ts'
 import type { Picos } from './money.ts'
+import type { BodyNotes } from './native/body-notes.ts'
 import type { NativeMessage } from './native/message.ts'
 import type { Bounds } from './pricing.ts'
 import type { Refusal } from './refusal.ts'
@@ -44,6 +45,8 @@ export type Routing = Readonly<{
   conversation: string
   /** Where the JSON string that names the model begins in `body`. */
   modelAt: number
+  /** Of a body that was read on a thread; absent: the body is light, so it may be looked through again. */
+  notes?: BodyNotes
 }>
 
 /** The part of a call that its answer needs: a stream outlives the body of its request. */

@@ -22,6 +22,8 @@ export type HeavyBody = Turn &
     pieces: readonly Uint8Array[]
     headers: ReadContext['headers']
     find: ReadContext['find']
+    /** What each kind of a model's upstreams cuts out of a native body, as paths. */
+    droppedPaths: (model: Model) => readonly (readonly string[])[]
     planCapPicos: ReadContext['planCapPicos']
     /** The items under an id, each as JSON. */
     recall: (id: string) => Recalled | Promise<Recalled>
@@ -54,12 +56,12 @@ export class BodyReader {
   }
 
   /** Rejects by bugs only. */
-  async read({ reader, pieces, headers, find, recall, planCapPicos, accountId, signal }: HeavyBody): Promise<HeavyRead> {
+  async read({ reader, pieces, headers, find, droppedPaths, recall, planCapPicos, accountId, signal }: HeavyBody): Promise<HeavyRead> {
     let model: Model | undefined
     const answer = (question: Question): LookedUp | Promise<LookedUp> => {
       if (question.kind === 'recall') return recalled(recall(question.id))
       model = find(question.modelId)
-      return { model }
+      return model === undefined ? {} : { model, droppedPaths: droppedPaths(model) }
     }
     const known = new Map(READ_HEADERS.flatMap((name) => pairOf(name, headers.get(name))))
     const task = { kind: 'read', reader, pieces, headers: known, planCapPicos } as const

@@ -45,7 +45,12 @@ export type Question = Readonly<{ kind: 'find'; modelId: string }> | Readonly<{ 
 
 /** Items, each as JSON, or why there are none. */
 export type Recalled = readonly Uint8Array[] | Forgotten
-export type LookedUp = Readonly<{ model?: Model | undefined; items?: Recalled | undefined }>
+/** `droppedPaths`: what each kind of the model's upstreams cuts out of a native body. */
+export type LookedUp = Readonly<{
+  model?: Model | undefined
+  droppedPaths?: readonly (readonly string[])[]
+  items?: Recalled | undefined
+}>
 
 /** The result of a task. Its bytes are handed over. */
 export type Done =

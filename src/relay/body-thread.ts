@@ -7,6 +7,7 @@ import { parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { parseBody } from '../core/body.ts'
 import { parseExact } from '../core/bytes/exact-json.ts'
 import type { Call, Format, ReadContext } from '../core/format.ts'
+import { type BodyNotes, notesOf, type PlacedBody } from '../core/native/body-notes.ts'
 import { Refusal } from '../core/refusal.ts'
 import { piecesOf } from '../core/transcoder.ts'
 import { answerOf } from './answer-of.ts'
@@ -73,9 +74,14 @@ function perform(task: BodyTask, ask: Ask): Told {
 
 function read({ reader, pieces, headers, planCapPicos }: Extract<BodyTask, { kind: 'read' }>, ask: Ask): Told {
   const body = parseBody(joined(pieces))
+  let droppedPaths: readonly (readonly string[])[] = []
   const context: ReadContext = {
     headers: { get: (name) => headers.get(name) ?? null },
-    find: (modelId) => ask({ kind: 'find', modelId }).model,
+    find(modelId) {
+      const found = ask({ kind: 'find', modelId })
+      droppedPaths = found.droppedPaths ?? []
+      return found.model
+    },
     recall: (id) => {
       const { items = 'unknown' } = ask({ kind: 'recall', id })
       return typeof items === 'string' ? items : items.map((json) => parseExact(Buffer.from(json).toString()))
@@ -87,9 +93,17 @@ function read({ reader, pieces, headers, planCapPicos }: Extract<BodyTask, { kin
   if (call instanceof Refusal) return { done: { kind: 'refusal', refusal: refusalData(call) }, handed: [] }
   const { model: _, body: native, chat, ...rest } = call
   const handed = handedOver(native)
-  const told = chat?.map(({ body: bytes, modelAt }) => ({ body: handedOver(bytes), modelAt }))
-  const buffers = new Set([handed, ...(told ?? []).map(({ body: bytes }) => bytes)].map(({ buffer }) => buffer))
-  return { done: { kind: 'call', call: { ...rest, body: handed, ...(told && { chat: told }) } }, handed: [...buffers] }
+  const told = chat?.map((one) => ({ ...one, body: handedOver(one.body) }))
+  const notes = handed.length === 0 ? undefined : notesTold({ body: handed, modelAt: rest.routing.modelAt }, droppedPaths)
+  const made = (notes?.cuts ?? []).flatMap((cuts) => cuts.made ?? [])
+  const buffers = new Set([{ body: handed }, ...(told ?? []), ...made].map(({ body: { buffer } }) => buffer as ArrayBuffer))
+  const routing = { ...rest.routing, ...(notes && { notes }) }
+  return { done: { kind: 'call', call: { ...rest, routing, body: handed, ...(told && { chat: told }) } }, handed: [...buffers] }
+}
+
+function notesTold(body: PlacedBody, droppedPaths: readonly (readonly string[])[]): BodyNotes {
+  const { cuts, thinking } = notesOf(body, droppedPaths)
+  return { thinking, cuts: cuts.map(({ made, ...one }) => ({ ...one, ...(made && { made: { ...made, body: handedOver(made.body) } }) })) }
 }
 
 function hash({ pieces }: Extract<BodyTask, { kind: 'hash' }>): Told {

@@ -27,7 +27,8 @@ export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
   take: Take<T>,
   stream?: Readonly<{ firstEventTimeoutMs: number; onErrorHead: () => void }>,
 ): Promise<T | Fault> {
-  const { model, body, chat, version, betas, routing, bounds } = call
+  const { model, body, chat, version, betas, bounds } = call
+  const { conversation: _, ...placed } = call.routing
   const query = format.name === 'messages' ? nativeQueryOf(request.url) : ''
   const asked = {
     path: '/v1/messages',
@@ -37,7 +38,7 @@ export async function callUpstream<Echo, T extends Readonly<{ kind: string }>>(
     isStream: stream !== undefined,
     version,
     betas,
-    modelAt: routing.modelAt,
+    ...placed,
     accountId: held.key.accountId,
     ...(chat === undefined ? {} : { chat }),
   } as const

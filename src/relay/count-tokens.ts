@@ -89,7 +89,8 @@ async function forward(reading: Reading, exchange: Exchange): Promise<Counted> {
   if (request.signal.aborted) leave()
   try {
     const query = nativeQueryOf(request.url)
-    const { model, body: native, version, betas, routing, bounds } = call
+    const { model, body: native, version, betas, bounds } = call
+    const { conversation: _, ...placed } = call.routing
     const asked = {
       path: ROUTE,
       query,
@@ -98,7 +99,7 @@ async function forward(reading: Reading, exchange: Exchange): Promise<Counted> {
       isStream: false,
       version,
       betas,
-      modelAt: routing.modelAt,
+      ...placed,
       accountId: reading.key.accountId,
     } as const
     const counted = await world.upstreams.call(asked, { stop: deadline, take: readCount, log: exchange.calls })

@@ -9,7 +9,7 @@ import type { KeptElsewhere } from '../ledger/shared-answers.ts'
 import type { World } from '../world.ts'
 import { askersKeyOf } from './asker.ts'
 import type { BodyLease } from './body-memory.ts'
-import type { BodyReader } from './body-reader.ts'
+import type { BodyReader, HeavyBody } from './body-reader.ts'
 import { type Pieces, UNREADABLE } from './read-body.ts'
 import { readContext } from './read-context.ts'
 import { READERS, type ReaderName } from './readers.ts'
@@ -59,10 +59,16 @@ async function readBeside(name: ReaderName, reading: Reading, pieces: Pieces): P
   const { headers, find: findModel, planCapPicos } = readContext(parts.world, request, key, () => 'unknown')
   const { signal } = request
   const recall = referenced.written
-  const looked = { headers, find: findModel, recall, planCapPicos }
+  const droppedPaths: HeavyBody['droppedPaths'] = (model) => parts.world.upstreams.droppedPaths(model)
+  const looked = { headers, find: findModel, droppedPaths, recall, planCapPicos }
   const read = await parts.bodyReader.read({ reader: name, pieces, accountId: key.accountId, signal, ...looked })
+  if (read !== 'left' && !(read instanceof Refusal)) referenced.count(cutBytesOf(read))
   // A client that left is refused like one that left while it sent its body.
   return referenced.refusal ?? (read === 'left' ? UNREADABLE : read)
 }
+
+/** The bytes of the bodies that were written anew for some of the upstreams. */
+const cutBytesOf = ({ routing }: Call<unknown>): number =>
+  (routing.notes?.cuts ?? []).reduce((sum, { made }) => sum + (made?.body.byteLength ?? 0), 0)
 
 const bytesOf = (pieces: Pieces): number => pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)

@@ -72,6 +72,11 @@ export class AwaitedReferencedItems {
     return this.#counted.refusal
   }
 
+  /** Counts what else was made of the request. */
+  count(bytes: number): void {
+    if (bytes > 0) this.#counted.add(bytes)
+  }
+
   readonly written = (id: string): Items | Forgotten | Promise<Items | Forgotten> => {
     if (this.refusal !== undefined) return []
     const items = this.#parts.find(id)

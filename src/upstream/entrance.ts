@@ -1,6 +1,6 @@
 /** Where a call goes: the best upstream that may be called, once it has a free slot. Rules: pool.md "Choice", "Breaker", "Busy", "Overload". */
 
-import { mayThink } from './bound-thinking.ts'
+import { mightThink } from './bound-thinking.ts'
 import { type Cached, inOrder } from './choice.ts'
 import type { Conversations } from './conversations.ts'
 import { busyFault, connectionFault } from './fault.ts'
@@ -40,7 +40,7 @@ export class Entrance {
       isTrial && tried.length === 0 ? all.filter((endpoint) => mayTry(endpoint, now)) : open,
       this.#cached(request, now),
       this.#options.random,
-      () => mayThink(request),
+      () => mightThink(request),
     )
     for (const endpoint of order) {
       if (!endpoint.member.turns.enter(accountId)) continue

@@ -5,6 +5,7 @@
 
 import type { Dialect } from '../core/native/event.ts'
 import type { Door } from './doors/door.ts'
+import { editedBy } from './doors/request-edit.ts'
 import { connectionFault } from './fault.ts'
 import { type NativeCall, replyOf, STALE_MS } from './native-reply.ts'
 import { requestFields } from './native-request.ts'
@@ -71,13 +72,17 @@ export async function requestOf(
   asked: UpstreamRequest,
   stop: Stop,
 ): Promise<FetchRequest | Fault> {
-  const request = door.edit?.(asked) ?? asked
+  const request = editedBy(door, asked)
+  const pieces = await request.sent
   const url = `${baseUrl}${door.target(request)}`
   const fields = requestFields(request, door.fields)
-  if (door.prove === undefined) return { url, headers: fields, body: request.body }
+  const [first = new Uint8Array(), ...more] = pieces
+  // `fetch` takes a body in one piece, and copies it.
+  const body = more.length === 0 ? first : Buffer.concat(pieces)
+  if (door.prove === undefined) return { url, headers: fields, body }
   const { host, pathname, search } = new URL(url)
-  const proof = await proofOf(door, { host, target: `${pathname}${search}`, fields, body: request.body }, stop, name)
-  return isFault(proof) ? proof : { url, headers: { ...fields, ...proof }, body: request.body }
+  const proof = await proofOf(door, { host, target: `${pathname}${search}`, fields, body: pieces }, stop, name)
+  return isFault(proof) ? proof : { url, headers: { ...fields, ...proof }, body }
 }
 
 function requestInit({ headers, body }: FetchRequest, signal: AbortSignal, keepalive: boolean): BunFetchRequestInit {

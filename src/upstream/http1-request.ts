@@ -25,22 +25,27 @@ export function fieldLines(fields: Readonly<Record<string, string>>): string | u
 const PLAIN = /^[\t -~]*$/
 
 /** `own`: the lines of the fields that this request alone has, as `fieldLines` writes them. */
-export function requestBytes(headOfAll: Uint8Array, body: Uint8Array, own = ''): readonly Uint8Array[] {
-  const end = `${own}content-length: ${body.length}\r\n\r\n`
-  if (body.length > COPIED_BYTES_MAX) return [joined(headOfAll, end, NO_BODY), body]
-  return [joined(headOfAll, end, body)]
+export function requestBytes(headOfAll: Uint8Array, body: readonly Uint8Array[], own = ''): readonly Uint8Array[] {
+  let length = 0
+  for (const piece of body) length += piece.length
+  const end = `${own}content-length: ${length}\r\n\r\n`
+  if (length > COPIED_BYTES_MAX) return [joined(headOfAll, end, NO_BODY, 0), ...body]
+  return [joined(headOfAll, end, body, length)]
 }
 
-const NO_BODY = new Uint8Array()
+const NO_BODY: readonly Uint8Array[] = []
 
 /** `end` is ASCII, and mostly so short that writing its characters one by one is faster. */
-function joined(head: Uint8Array, end: string, body: Uint8Array): Uint8Array {
+function joined(head: Uint8Array, end: string, body: readonly Uint8Array[], length: number): Uint8Array {
   const endAt = head.length
-  const bodyAt = endAt + end.length
-  const bytes = new Uint8Array(bodyAt + body.length)
+  let at = endAt + end.length
+  const bytes = new Uint8Array(at + length)
   bytes.set(head)
   for (let index = 0; index < end.length; index++) bytes[endAt + index] = end.charCodeAt(index)
-  bytes.set(body, bodyAt)
+  for (const piece of body) {
+    bytes.set(piece, at)
+    at += piece.length
+  }
   return bytes
 }
 

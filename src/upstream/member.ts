@@ -19,6 +19,8 @@ export type MemberConfig = Readonly<{
   echo?: Echo
   /** It gets requests otherwise than the client wrote them; default false. */
   isEdited?: boolean
+  /** The paths of what it cuts out of each native body; absent: nothing. */
+  droppedPaths?: readonly string[]
   upstream: Upstream
 }>
 

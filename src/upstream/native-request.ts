@@ -1,5 +1,7 @@
 /** The request to an upstream: our own credentials, the version, the cleaned betas, and no other header of the client. Rules: faults.md "Upstream calls". */
 
+import { encodeJson } from '../core/bytes/byte-string.ts'
+import type { Edit } from '../core/bytes/splice.ts'
 import type { ChatBody } from '../core/chat-dialect.ts'
 import type { UpstreamRequest } from './upstream.ts'
 
@@ -28,17 +30,16 @@ export function requestFields(
   }
 }
 
-/**
- * The request for an upstream that may know the model by another id than the body names. `modelAt`: where that name's JSON string begins. The id is printable
- * ASCII without quotes and backslashes: it stands in JSON as it is.
- */
+/** The request for an upstream that may know the model by another id than the body names. `modelAt`: where that name's JSON string begins. */
 export function forModel<R extends UpstreamRequest>(request: R & Readonly<{ modelAt: number }>, upstreamModel: string): R {
-  const { model, body, modelAt } = request
+  const { model, modelAt } = request
   if (upstreamModel === model.upstreamModel) return request
-  const end = modelAt + model.upstreamModel.length + QUOTES
-  const pieces = [body.subarray(0, modelAt), Buffer.from(`"${upstreamModel}"`), body.subarray(end)]
-  return { ...request, model: { ...model, upstreamModel }, body: Buffer.concat(pieces) }
+  return { ...request, model: { ...model, upstreamModel }, named: { at: modelAt, as: model.upstreamModel } }
 }
+
+/** The edit by which the body names the model as this upstream knows it. Ids are printable ASCII without quotes and backslashes: they stand in JSON as they are. */
+export const renaming = ({ named, model }: Pick<UpstreamRequest, 'named' | 'model'>): readonly Edit[] =>
+  named === undefined ? [] : [{ start: named.at, end: named.at + named.as.length + QUOTES, text: encodeJson(model.upstreamModel) }]
 
 /** A base address for chat has its `/v1`, so the route begins behind that; versions and betas belong to the native format only. */
 const CHAT = { path: '/chat/completions', query: '', version: '', betas: '' } as const

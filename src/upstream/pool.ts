@@ -4,6 +4,7 @@
  */
 
 import type { Model, UpstreamModel } from '../core/catalog.ts'
+import { pathsKey } from '../core/native/body-notes.ts'
 import { Attempts, isCount, wasSent } from './attempts.ts'
 import { isUnfit } from './bound-thinking.ts'
 import { RetryBudgets } from './budget.ts'
@@ -79,6 +80,12 @@ export class UpstreamPool {
     const known = this.#endpoints(request.model)
     if (isCount(request) && known.length > 0) return this.#count(request, options, known)
     return this.#ask(request, options, serving(request, known))
+  }
+
+  /** The paths of what the upstreams of a model cut out of native bodies, one list for all that cut the same. */
+  droppedPaths(model: Model): readonly (readonly string[])[] {
+    const lists = this.#endpoints(model).flatMap(({ member, dialect }) => (dialect === undefined ? [member.config.droppedPaths ?? []] : []))
+    return [...new Map(lists.filter((paths) => paths.length > 0).map((paths) => [pathsKey(paths), paths])).values()]
   }
 
   /** Asks only the upstreams that count. Where they do not answer, an estimate may stand in, if the configuration allows it for one of the model's upstreams. */

@@ -5,7 +5,8 @@ import type { Dialect } from '../core/native/event.ts'
 import { BodyStream } from './body-stream.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
-import type { Door, Fields } from './doors/door.ts'
+import type { Door, Fields, Pieces } from './doors/door.ts'
+import { editedBy } from './doors/request-edit.ts'
 import { connectionFault } from './fault.ts'
 import { type CallEvents as ConnectionCall, Http1Call } from './http1-call.ts'
 import type { AnswerHead } from './http1-head.ts'
@@ -85,20 +86,27 @@ function headOf(site: Site, target: string, request: UpstreamRequest): Uint8Arra
   return head
 }
 
-/** The request's bytes, or why there are none; returned at once unless the proof has to be waited for. */
+/** The request's bytes, or why there are none; returned at once unless the body or the proof has to be waited for. */
 function bytesOf(site: Site, asked: UpstreamRequest, stop: Stop): Made | Promise<Made> {
-  const { name, door, host } = site
-  const request = door.edit === undefined ? asked : door.edit(asked)
-  const target = door.target(request)
+  const request = editedBy(site.door, asked)
+  const target = site.door.target(request)
   const head = headOf(site, target, request)
-  if (head === undefined) return connectionFault(name, 'request')
+  if (head === undefined) return connectionFault(site.name, 'request')
+  const { sent } = request
+  const made = (body: Pieces): Made | Promise<Made> => proven(site, { request, target, head, body, stop })
+  return sent instanceof Promise ? sent.then(made) : made(sent)
+}
+
+type Unproven = Readonly<{ request: UpstreamRequest; target: string; head: Uint8Array; body: Pieces; stop: Stop }>
+
+function proven({ name, door, host, path }: Site, { request, target, head, body, stop }: Unproven): Made | Promise<Made> {
+  if (door.prove === undefined) return requestBytes(head, body)
   const made = (proof: Fields | Fault): Made => {
     if (isFault(proof)) return proof
     const own = fieldLines(proof)
-    return own === undefined ? connectionFault(name, 'request') : requestBytes(head, request.body, own)
+    return own === undefined ? connectionFault(name, 'request') : requestBytes(head, body, own)
   }
-  if (door.prove === undefined) return requestBytes(head, request.body)
-  const call = { host, target: `${site.path}${target}`, fields: requestFields(request, door.fields), body: request.body }
+  const call = { host, target: `${path}${target}`, fields: requestFields(request, door.fields), body }
   const proof = proofOf(door, call, stop, name)
   return proof instanceof Promise ? proof.then(made) : made(proof)
 }

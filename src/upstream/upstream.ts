@@ -3,6 +3,7 @@
 import type { CountDifference } from '../core/aws-event-stream/invocation-metrics.ts'
 import type { Model } from '../core/catalog.ts'
 import type { ChatBody, ChatDialect } from '../core/chat-dialect.ts'
+import type { BodyNotes } from '../core/native/body-notes.ts'
 import type { Dialect } from '../core/native/event.ts'
 import type { Refusal } from '../core/refusal.ts'
 import type { Usage } from '../core/usage.ts'
@@ -70,6 +71,10 @@ export type UpstreamRequest = Readonly<{
   query: string
   model: Model
   body: Uint8Array
+  /** Where the JSON string that names the model begins in the body, and by which id it names it, where this upstream knows it by another. */
+  named?: Readonly<{ at: number; as: string }>
+  /** Of a heavy body. */
+  notes?: BodyNotes
   /** The body asks for a stream. */
   isStream: boolean
   /** '' of a request in chat. */

@@ -30,6 +30,7 @@ const large = (reader: ReaderName, bytes: Uint8Array, more: Partial<HeavyBody> =
   signal: new AbortController().signal,
   headers: HEADERS,
   find,
+  droppedPaths: () => [],
   recall,
   planCapPicos: undefined,
   ...more,
@@ -56,10 +57,17 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member)]))
 }
 
+/** The thread also notes what the loop is not to look for. */
+function withoutNotes(read: HeavyRead): HeavyRead {
+  if (read === 'left' || read instanceof Refusal) return read
+  const { notes: _, ...routing } = read.routing
+  return { ...read, routing }
+}
+
 async function expectSame(reader: ReaderName, text: string, headers = HEADERS, planCapPicos?: Picos): Promise<HeavyRead> {
   const here = readHere(reader, Buffer.from(text), headers, planCapPicos)
   const there = await bodyReader.read(large(reader, Buffer.from(text), { headers, planCapPicos }))
-  expect(plain(there)).toEqual(plain(here))
+  expect(plain(withoutNotes(there))).toEqual(plain(here))
   return there
 }
 

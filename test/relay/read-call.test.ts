@@ -20,13 +20,15 @@ const memory = new ResponseMemory({ now: () => 0 })
 const KEY = { id: 'key_1', accountId: 'acc_1', plan: 'all' }
 const CATALOG = { models: new Map([[GOLDEN_MODEL.id, GOLDEN_MODEL]]), plans: new Map([['all', { name: 'all', models: ['*'] }]]) }
 
+let dropped: readonly (readonly string[])[] = []
+
 /** Reads one body and says where. */
 async function read(name: ReaderName, pieces: Pieces) {
   const beside: HeavyBody[] = []
   const bodies = new BodyMemory({ poolBytes: 512 * 1024 * 1024, limits: () => LIMITS, keyBalanceOf: () => undefined, now: () => 0 })
   const reading = {
     parts: {
-      world: { catalog: () => CATALOG },
+      world: { catalog: () => CATALOG, upstreams: { droppedPaths: () => dropped } },
       memory,
       bodyReader: {
         read: (body: HeavyBody) => {
@@ -40,7 +42,7 @@ async function read(name: ReaderName, pieces: Pieces) {
     lease: bodies.lease(KEY),
   } as unknown as Reading
   const call = await readCall(name, reading, pieces)
-  return { call, isBeside: beside.length > 0 }
+  return { call, isBeside: beside.length > 0, bytes: bodies.bytes }
 }
 
 const times = <Value>(count: number, make: (index: number) => Value): Value[] => Array.from({ length: count }, (_, index) => make(index))
@@ -96,6 +98,30 @@ test('a body that came in pieces is put together beside the loop, in order', asy
     true,
     { model: GOLDEN_MODEL.upstreamModel, max_tokens: 9, messages },
   ])
+})
+
+test('of a body that is read beside the loop it is noted what its upstreams cut out; a body written anew for that counts in its account’s memory', async () => {
+  dropped = [['output_format', 'tools[].defer_loading'], ['stream']]
+  try {
+    const bodyWith = (tools: number): Uint8Array => {
+      const tool = (index: number) => ({ name: `t${index}`, input_schema: { type: 'object' }, defer_loading: true })
+      return bytesOf({ messages: [user('x'.repeat(600_000))], tools: times(tools, tool) })
+    }
+    const few = await read('messages', [bodyWith(3)])
+    const many = await read('messages', [bodyWith(100)])
+    const countOf = ({ call }: typeof few) => (call instanceof Refusal ? undefined : call.routing.notes?.cuts)
+    expect(countOf(few)).toMatchObject([{ paths: 'output_format tools[].defer_loading' }, { paths: 'stream' }])
+    expect(countOf(few)?.map(({ spans }) => spans.length)).toEqual([3, 0])
+    expect(few.bytes).toBe(0)
+    const [made] = countOf(many) ?? []
+    expect(made?.made?.body.length).toBeGreaterThan(600_000)
+    expect(String(made?.made?.body)).not.toContain('defer_loading')
+    expect(many.bytes).toBeGreaterThan(1_200_000)
+    const light = await read('messages', [bytesOf({ messages: [user('u')] })])
+    expect([light.isBeside, countOf(light)]).toEqual([false, undefined])
+  } finally {
+    dropped = []
+  }
 })
 
 test('of what a body refers to the loop reads no more than of a body that it does not look at', async () => {

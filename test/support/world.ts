@@ -71,7 +71,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
     requestId: () => `req_${String(++requests).padStart(32, '0')}`,
     ledger,
     keys: new KeyStore(ledger, { now: () => now }),
-    upstreams: { call: () => Promise.reject(new Error('a route that spends nothing calls no upstream')) },
+    upstreams: { droppedPaths: () => [], call: () => Promise.reject(new Error('a route that spends nothing calls no upstream')) },
     reports: { ask: () => Promise.resolve('unavailable'), close: () => Promise.resolve() },
     log,
     metrics: makeMetrics(),

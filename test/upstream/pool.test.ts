@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { Refusal } from '../../src/core/refusal.ts'
 import { TICK_MS } from '../../src/core/timer-wheel.ts'
 import { CallStop } from '../../src/relay/deadline.ts'
+import { editedBy } from '../../src/upstream/doors/request-edit.ts'
 import type { CallLog, PoolRequest } from '../../src/upstream/pool-request.ts'
 import { PushedBody } from '../../src/upstream/pushed-body.ts'
 import type { Fault, Reply, Upstream } from '../../src/upstream/upstream.ts'
@@ -60,9 +61,21 @@ test('an answer that turns out to be none is failed over, too, and a model is as
   await stage.pass(1_000)
   expect(await refusing).toEqual({ kind: 'taken' })
   expect(stage.log.failed).toMatchObject([{ status: 200, cause: 'malformed', wasSent: true }])
-  expect(String(scripts['a']?.asked[0]?.body)).toBe('{"model":"vendor-sonnet-1","max_tokens":1}')
-  expect(String(scripts['other']?.asked[0]?.body)).toBe('{"model":"sonnet@other","max_tokens":1}')
+  const sentTo = async (name: string): Promise<string> =>
+    Buffer.concat(await editedBy({}, scripts[name]?.asked[0] ?? expect.unreachable()).sent).toString()
+  expect(await sentTo('a')).toBe('{"model":"vendor-sonnet-1","max_tokens":1}')
+  expect(await sentTo('other')).toBe('{"model":"sonnet@other","max_tokens":1}')
   expect(scripts['other']?.asked[0]?.model.upstreamModel).toBe('sonnet@other')
+})
+
+test('the pool knows what the upstreams of a model cut out of bodies, each list once', () => {
+  const cuts = (...droppedPaths: readonly string[]) => ({ droppedPaths })
+  stage.members(
+    { a: answer, b: answer, c: answer, d: answer, other: answer },
+    { a: cuts('model'), b: cuts('model', 'stream'), c: cuts('model'), other: cuts('tools') },
+  )
+  expect(stage.pool.droppedPaths(request(['a', 'b', 'c', 'd']).model)).toEqual([['model'], ['model', 'stream']])
+  expect(stage.pool.droppedPaths(request(['d']).model)).toEqual([])
 })
 
 /** Each of a model of its own: no breaker opens meanwhile. */

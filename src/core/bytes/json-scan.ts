@@ -118,7 +118,7 @@ const ESCAPE_OR_END = /["\\]/g
 const ESCAPES_NEAR_MAX = 2
 
 /** Past the closing quote of the string that opens at `from`; the end of the text when it never closes. */
-function skipString(text: string, from: number): number {
+export function skipString(text: string, from: number): number {
   let at = from + 1
   while (at < text.length) {
     const near = Math.min(text.length, at + NEAR)
@@ -145,7 +145,8 @@ function find(pattern: RegExp, text: string, from: number): number {
 /** Printable ASCII without a backslash: the inside of such a literal is the name itself. */
 const PLAIN = /^[ -[\]-~]*$/
 
-function memberName(text: string, start: number, end: number): string {
+/** The name that the string literal in `[start, end)` stands for. */
+export function memberName(text: string, start: number, end: number): string {
   const inside = text.slice(start + 1, end - 1)
   if (PLAIN.test(inside)) return inside
   try {

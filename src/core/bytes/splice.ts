@@ -67,12 +67,17 @@ function* removals({ bytes, members }: Body, isKept: (member: Body['members'][nu
   }
 }
 
-function spliceBytes(bytes: Uint8Array, edits: readonly Edit[]): Uint8Array {
-  const parts: Uint8Array[] = []
+const spliceBytes = (bytes: Uint8Array, edits: readonly Edit[]): Uint8Array => Buffer.concat(splicedPieces(bytes, edits))
+
+/** The edited bytes as pieces, none of them empty: what no edit touches is not copied. */
+export function splicedPieces(bytes: Uint8Array, edits: readonly Edit[]): readonly Uint8Array[] {
+  const pieces: Uint8Array[] = []
   let at = 0
   for (const { start, end, text } of within(edits, 0, bytes.length)) {
-    parts.push(bytes.subarray(at, start), Buffer.from(text, 'latin1'))
+    if (start > at) pieces.push(bytes.subarray(at, start))
+    if (text.length > 0) pieces.push(Buffer.from(text, 'latin1'))
     at = end
   }
-  return Buffer.concat([...parts, bytes.subarray(at)])
+  if (at < bytes.length) pieces.push(bytes.subarray(at))
+  return pieces
 }

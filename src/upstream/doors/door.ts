@@ -16,8 +16,8 @@ export interface Door {
   target(request: UpstreamRequest): string
   /** The fields of every call. The head of a call is the same for the same target, version and betas. */
   readonly fields: Fields
-  /** The request as this server takes it; absent: unchanged. Pure, so that every turn of a conversation is edited alike. */
-  edit?(request: UpstreamRequest): UpstreamRequest
+  /** The request as this server takes it; absent: as it is. Pure, so that every turn of a conversation is edited alike. */
+  edit?(request: UpstreamRequest): EditedRequest
   /** The fields of this one call, such as a signature; a promise only where something has to be waited for; a text: why there are none. Never rejects. */
   prove?(call: ProvenCall): Proof | Promise<Proof>
   /**
@@ -35,10 +35,14 @@ export interface Door {
   reading?(request: UpstreamRequest, contentType: string, events: CallEvents): Reading | undefined
 }
 
+/** `sent`: the body as it leaves, in pieces, so that what an edit does not touch is not copied; a promise where the whole of a large body has to be written anew. */
+export type EditedRequest = UpstreamRequest & Readonly<{ sent: Pieces | Promise<Pieces> }>
+export type Pieces = readonly Uint8Array[]
+
 export type Proof = Fields | string
 
 /** What is proven: the call as it is sent. `host`: with its port, unless that is the scheme's own. `fields`: those that are sent beside the proof. */
-export type ProvenCall = Readonly<{ host: string; target: string; fields: Fields; body: Uint8Array }>
+export type ProvenCall = Readonly<{ host: string; target: string; fields: Fields; body: Pieces }>
 
 /** `isEventStream`: what `decoder` gives is a native stream; else it is one native message. */
 export type Reading = Readonly<{ isEventStream: boolean; decoder: BodyDecoder }>

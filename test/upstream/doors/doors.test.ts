@@ -113,9 +113,9 @@ describe.each(Object.keys(TRANSPORTS))('over %s', (transport) => {
     const door: Door = {
       ...nativeDoor({ apiKey: undefined }),
       target: ({ model }) => `/model/${model.upstreamModel}`,
-      edit: (asked) => ({ ...asked, version: '', body: Buffer.from('edited') }),
+      edit: (asked) => ({ ...asked, version: '', sent: [Buffer.from('edi'), Buffer.from('ted')] }),
       prove: async ({ host, target, fields, body }) => ({
-        proof: `${host} ${target} ${fields['content-type']} ${new TextDecoder().decode(body)}`,
+        proof: `${host} ${target} ${fields['content-type']} ${Buffer.concat(body)}`,
       }),
     }
     const asked = request()
@@ -232,6 +232,17 @@ describe.each(Object.keys(TRANSPORTS))('over %s', (transport) => {
     expect(got.url).toBe('/model/anthropic.claude-x-v1:0/count-tokens')
     const inner = JSON.parse(Buffer.from(JSON.parse(got.body).input.invokeModel.body, 'base64').toString())
     expect(inner).toEqual({ max_tokens: 1, anthropic_version: 'v1', messages: [] })
+    // Its own figure stays; one of the same name inside a tool is none.
+    for (const [body, maxTokens] of [
+      ['{"max_tokens":7,"messages":[]}', 7],
+      ['{"messages":[],"tools":[{"input_schema":{"properties":{"max_tokens":{}}}}]}', 1],
+      [JSON.stringify({ messages: 'x'.repeat(300_000) }), 1],
+    ] as const) {
+      await textOf(upstreamAt(server.url, door).call({ ...asked, body: Buffer.from(body) }, never()))
+      const sent = JSON.parse(server.got.at(-1)?.body ?? '')
+      const counted = JSON.parse(Buffer.from(sent.input.invokeModel.body, 'base64').toString())
+      expect(counted).toEqual({ ...JSON.parse(body), max_tokens: maxTokens, anthropic_version: 'v1' })
+    }
   })
 
   test('betas and fields that a door refuses are left out, by its list and by the operator’s', async () => {

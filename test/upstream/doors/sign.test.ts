@@ -80,7 +80,8 @@ test('a second signer agrees', async () => {
 
 test('a body of 64 KiB is proven at once, a larger one when it was hashed elsewhere, and each by its own hash', async () => {
   const proof = awsProof({ by: 'signature', region: 'r', service: 's', credentials: { ...KEYS, sessionToken: undefined } })
-  const call = (body: Uint8Array) => proof.prove?.({ host: HOST, target: '/', fields: { 'content-type': 'application/json' }, body })
+  const call = (...body: readonly Uint8Array[]) =>
+    proof.prove?.({ host: HOST, target: '/', fields: { 'content-type': 'application/json' }, body })
   const small = new Uint8Array(64 * 1024).fill(7)
   expect(call(small)).toMatchObject({ 'x-amz-content-sha256': sha256(small) })
   const large = new Uint8Array(1024 * 1024 + 1).fill(8).subarray(1)
