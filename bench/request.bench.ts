@@ -59,6 +59,7 @@ const agreeing: Ledger = {
   findKey: (hash) => ledger.findKey(hash),
   keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId),
   findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
+  findToken: (tokenHash) => ledger.findToken(tokenHash),
   isUsedUp: (keyId) => ledger.isUsedUp(keyId),
   operate: (operation) => ledger.operate(operation),
   onKeyChange: (listener) => ledger.onKeyChange(listener),

@@ -69,6 +69,7 @@ function faulty(ledger: Ledger): Ledger {
     findKey: (hash) => (ledgerFault === 'none' ? ledger.findKey(hash) : broken('unavailable')),
     keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId),
     findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
+    findToken: (tokenHash) => ledger.findToken(tokenHash),
     isUsedUp: (keyId) => ledger.isUsedUp(keyId),
     checkpoint: (...args) => ledger.checkpoint(...args),
     settle: (settlement) => ledger.settle(settlement),

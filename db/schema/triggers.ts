@@ -11,6 +11,8 @@ export const TRIGGERS: Readonly<Record<string, string>> = {
   code_batches_no_delete: 'code_batches',
   accounts_no_delete: 'accounts',
   keys_no_delete: 'keys',
+  api_tokens_only_revoked: 'api_tokens',
+  api_tokens_no_delete: 'api_tokens',
   ...Object.fromEntries(
     ['receipts', 'attempts', 'credits', 'price_versions', 'models', 'upstreams', 'boots', 'audit_log'].flatMap((table) => [
       [`${table}_no_update`, table],

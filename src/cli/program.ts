@@ -71,6 +71,7 @@ const COMMANDS: Readonly<Record<string, Add>> = {
   attempts: async (program, { run }) => (await import('./attempts.ts')).addAttempts(program, run),
   'top-ups': async (program, { run }) => (await import('./top-ups.ts')).addTopUps(program, run),
   codes: async (program, { run }) => (await import('./codes.ts')).addCodes(program, run),
+  tokens: async (program, { run }) => (await import('./tokens.ts')).addTokens(program, run),
   holds: async (program, { run }) => (await import('./holds.ts')).addHolds(program, run),
   nodes: async (program, { run }) => (await import('./nodes.ts')).addNodes(program, run),
   upstreams: async (program, { run }) => (await import('./upstreams.ts')).addUpstreams(program, run),

@@ -3,6 +3,7 @@
  * "Expiry and rotation"; money.md "Holds".
  */
 
+import { isChecked, makeChecked } from './checked-text.ts'
 import { minPicos, type Picos, picos } from './money.ts'
 
 /** What the gateway knows of a key. It never holds the secret, which is shown once and stored as SHA-256. */
@@ -64,49 +65,12 @@ export function stateOf(key: KeyRecord, now: number): KeyState {
   return 'live'
 }
 
-const BODY_LENGTH = 43
-const CHECKSUM_LENGTH = 6
-const SECRET = new RegExp(`^sk-[0-9A-Za-z]{${BODY_LENGTH}}$`)
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const PREFIX = 'sk-'
 
 /** A secret from random bytes: `sk-` + 43 base62 characters, the last 6 a checksum. `randomBytes` must give at least 64 bytes a call. */
-export function makeSecret(randomBytes: () => Uint8Array): string {
-  const body = base62(randomBytes, BODY_LENGTH - CHECKSUM_LENGTH)
-  return `sk-${body}${checksum(body)}`
-}
+export const makeSecret = (randomBytes: () => Uint8Array): string => `${PREFIX}${makeChecked(randomBytes)}`
 
 /** True when the text can be one of our secrets; a typo is found here, before any look-up. */
-export function isSecret(text: string): boolean {
-  if (!SECRET.test(text)) return false
-  const body = text.slice(3, -CHECKSUM_LENGTH)
-  return text.endsWith(checksum(body))
-}
+export const isSecret = (text: string): boolean => text.startsWith(PREFIX) && isChecked(text.slice(PREFIX.length))
 
-export const displayOf = (secret: string): string => `sk-…${secret.slice(-4)}`
-
-/** Uniform base62: bytes of 248 and above are thrown away, since 248 = 4 × 62. */
-function base62(randomBytes: () => Uint8Array, length: number): string {
-  let text = ''
-  while (text.length < length) for (const byte of randomBytes()) if (byte < 248 && text.length < length) text += BASE62.charAt(byte % 62)
-  return text
-}
-
-/** CRC-32 of each byte alone. */
-const CRCS = Int32Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte
-  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
-  return crc
-})
-
-/** CRC-32 (https://www.rfc-editor.org/rfc/rfc1952#section-8) of the body in 6 base62 characters. */
-function checksum(body: string): string {
-  let crc = -1
-  for (let i = 0; i < body.length; i++) crc = (crc >>> 8) ^ (CRCS[(crc ^ body.charCodeAt(i)) & 0xff] ?? 0)
-  let rest = (crc ^ 0xffffffff) >>> 0
-  let text = ''
-  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
-    text = BASE62.charAt(rest % 62) + text
-    rest = Math.floor(rest / 62)
-  }
-  return text
-}
+export const displayOf = (secret: string): string => `${PREFIX}…${secret.slice(-4)}`

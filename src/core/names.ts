@@ -1,4 +1,4 @@
-/** Names of keys and accounts: people may type a name in place of an id, so a name must not look like an id, and must be printable. Rules: operator.md "Keys and accounts". */
+/** Names of keys, accounts and tokens: people may type a name in place of an id, so a name must not look like an id, and must be printable. Rules: operator.md "Keys and accounts". */
 
 const NAME_UNITS_MAX = 128
 
@@ -6,5 +6,5 @@ const NAME_UNITS_MAX = 128
 export function problemOfName(name: string): string | undefined {
   if (name.trim() !== name || name === '' || name.length > NAME_UNITS_MAX || /\p{C}/u.test(name))
     return `Expected 1 to ${NAME_UNITS_MAX} printable characters without spaces around them.`
-  return /^(key|acc)_/.test(name) ? 'Names that begin with key_ or acc_ are kept for ids.' : undefined
+  return /^(key|acc|tok)_/.test(name) ? 'Names that begin with key_, acc_ or tok_ are kept for ids.' : undefined
 }

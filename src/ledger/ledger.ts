@@ -11,6 +11,7 @@
  * - Operators' writes change what `hold` sees before they resolve, on every node.
  */
 
+import type { TokenRecord } from '../core/api-token.ts'
 import type { FormatName } from '../core/format.ts'
 import type { KeyBalance, KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
@@ -46,6 +47,8 @@ export interface Ledger {
   findIdempotency(keyId: string, headerHash: Uint8Array): Promise<IdempotentUse | undefined | 'unavailable'>
   /** The key of a secret, by the SHA-256 of the secret. */
   findKey(secretHash: Uint8Array): Promise<KeyRecord | undefined | 'unavailable'>
+  /** The token of the operator's API with this SHA-256, as its row is now, so that one that was revoked on any node is known to be. */
+  findToken(tokenHash: Uint8Array): Promise<TokenRecord | undefined | 'unavailable'>
   /** The key's balance in memory, with settles that were sent and are not on disk yet. Undefined: the key is not in memory, so nothing is held and the rows are complete. */
   keyBalanceOf(keyId: string): SyncedKeyBalance | undefined
   /** Does an operator's write of keys, accounts or credits. It is durable when the promise resolves. `act`: absent for what the program does by itself. */

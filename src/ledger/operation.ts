@@ -1,12 +1,22 @@
 /** The operator's writes as data: what the CLI sends through the operator socket, and what comes back. Rules: operator.md "Keys and accounts". */
 
+import type { TokenScope } from '../core/api-token.ts'
 import type { Picos } from '../core/money.ts'
 
-/** Who acts (`os:alice`, `program`), from where (`socket`, `file`, an address), and why, in the operator's words. Rules: operator.md "Audit". */
-export type Act = Readonly<{ actor: string; address: string; reason: string }>
+/**
+ * Who acts (`os:alice`, `token:shop`, `program`), from where (`socket`, `file`, an address), and why, in the operator's words. `by`: the token over which the operator's API
+ * was asked. Rules: operator.md "Audit".
+ */
+export type Act = Readonly<{ actor: string; address: string; reason: string; by?: ByToken }>
+
+/** The token is looked at again in the transaction of the write, so that none that was revoked before writes. `once`: the client's Idempotency-Key; null: it sent none. */
+export type ByToken = Readonly<{ tokenId: string; once: Once | null }>
+
+/** A write that counts once until `expiresAt`. Hashes: SHA-256 of the Idempotency-Key, and of what was asked under it. Rules: operator-api.md "Writes". */
+export type Once = Readonly<{ headerHash: Uint8Array; requestHash: Uint8Array; expiresAt: number }>
 
 /** The actor of what the program does by itself. */
-export const PROGRAM: Act = { actor: 'program', address: '', reason: '' }
+export const PROGRAM = { actor: 'program', address: '', reason: '' } as const satisfies Act
 
 /** top-up: adds to the balance · refund: takes off what was paid back, so it is negative · correction: positive or negative. */
 export type CreditKind = 'top-up' | 'refund' | 'correction'
@@ -83,6 +93,21 @@ export type Operation =
   | Readonly<{ kind: 'setAccess'; email: string; accountId: string | null; access: 'owner' | 'reader' | 'operator' | 'none'; now: number }>
   /** Writes only the line that says who gave whom a link to sign in by; the link is in the people's file. */
   | Readonly<{ kind: 'giveLink'; email: string; link: 'password' | 'sign-in'; listener: 'cabinet' | 'console'; now: number }>
+  /** A token of the operator's API. `accountIds`: the accounts to which it is bound; empty: it sees all. */
+  | Readonly<{
+      kind: 'createToken'
+      tokenId: string
+      tokenHash: Uint8Array
+      display: string
+      name: string
+      scope: TokenScope
+      accountIds: readonly string[]
+      expiresAt: number
+      now: number
+    }>
+  | Readonly<{ kind: 'revokeToken'; tokenId: string; now: number }>
+  /** Notes when a token was used last. No operator does it, so it has no line. */
+  | Readonly<{ kind: 'noteTokenUse'; tokenId: string; now: number }>
 
 export type OperationOf<K extends Operation['kind']> = Extract<Operation, { kind: K }>
 
@@ -91,7 +116,11 @@ export type Earlier = Readonly<{ creditId: string; accountId: string }>
 
 /** `refused` names what is wrong in words for the operator: no such account, the name is taken, the reference was used, the balance would pass its maximum. */
 export type OperationResult =
-  /** `redeemedPicos`: the amount of the code, which the account redeemed now or before. */
-  | Readonly<{ result: 'done'; earlier?: Earlier; redeemedPicos?: Picos }>
-  | Readonly<{ result: 'refused'; problem: string }>
+  /**
+   * `redeemedPicos`: the amount of the code, which the account redeemed now or before. `repeats`: the id of what an earlier write under the same Idempotency-Key made or
+   * changed, so that nothing was done now.
+   */
+  | Readonly<{ result: 'done'; earlier?: Earlier; redeemedPicos?: Picos; repeats?: string }>
+  /** `what`: the refusal is not about the operation, but about the token or the Idempotency-Key. */
+  | Readonly<{ result: 'refused'; problem: string; what?: 'token' | 'Idempotency-Key' }>
   | Readonly<{ result: 'unavailable' }>

@@ -17,6 +17,7 @@ import { CodeLists } from './reading/code-lists.ts'
 import { OperatorLists } from './reading/operator-lists.ts'
 import { OperatorReceipts } from './reading/operator-receipts.ts'
 import { type RepricedPart, type RepriceQuery, repricedPart } from './reading/repriced-receipts.ts'
+import { TokenLists } from './reading/token-lists.ts'
 import { type BooksCall, type BooksQuery, type BooksRow, upstreamBooks, upstreamCalls } from './reading/upstream-books.ts'
 import type { Connection } from './sql/connection.ts'
 import { differencesInFile } from './sqlite/verify.ts'
@@ -38,6 +39,7 @@ export class Report {
   readonly lists: OperatorLists
   readonly codes: CodeLists
   readonly receipts: OperatorReceipts
+  readonly tokens: TokenLists
   readonly #db: Connection
   readonly #place: Place
 
@@ -48,6 +50,7 @@ export class Report {
     this.lists = new OperatorLists(db)
     this.codes = new CodeLists(db)
     this.receipts = new OperatorReceipts(db)
+    this.tokens = new TokenLists(db)
   }
 
   /** The nodes of a ledger on Postgres; a file has one writer and no nodes. */

@@ -1,6 +1,7 @@
 /** Tasks and answers of the ledger thread, as data that crosses threads. */
 
 import type { DatabaseProblem } from '../../db/problem.ts'
+import type { TokenRecord } from '../core/api-token.ts'
 import type { FormatName } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
@@ -110,6 +111,7 @@ export type Task =
   | Readonly<{ kind: 'findKey'; secretHash: Uint8Array }>
   | Readonly<{ kind: 'keyStates'; keyIds: readonly string[] }>
   | Readonly<{ kind: 'findIdempotency'; keyId: string; headerHash: Uint8Array; now: number }>
+  | Readonly<{ kind: 'findToken'; tokenHash: Uint8Array }>
 
 type TaskKind = Task['kind']
 
@@ -126,6 +128,7 @@ export type Answers = {
   findKey: FoundKey | undefined | 'unavailable'
   keyStates: readonly KeyState[] | 'unavailable'
   findIdempotency: IdempotentUse | undefined | 'unavailable'
+  findToken: TokenRecord | undefined | 'unavailable'
 }
 
 /** `isNew`: the operation had not been done before. */
@@ -135,13 +138,13 @@ export type FoundKey = Readonly<{ record: KeyRecord; state: KeyState }>
 
 export type Answer = Answers[TaskKind]
 
-export type ReadTask = Extract<Task, { kind: 'findKey' | 'keyStates' | 'findIdempotency' }>
+export type ReadTask = Extract<Task, { kind: 'findKey' | 'keyStates' | 'findIdempotency' | 'findToken' }>
 /** Tasks of leases, which are done in transactions of their own, after the other writes. */
 export type LeaseTask = Extract<Task, { kind: 'ask' | 'release' }>
 export type WriteTask = Exclude<Task, ReadTask | LeaseTask>
 
 export const isRead = (task: Task): task is ReadTask =>
-  task.kind === 'findKey' || task.kind === 'keyStates' || task.kind === 'findIdempotency'
+  task.kind === 'findKey' || task.kind === 'keyStates' || task.kind === 'findIdempotency' || task.kind === 'findToken'
 
 export const isWrite = (task: Task): task is WriteTask => !isRead(task) && !isLease(task)
 export const isLease = (task: Task): task is LeaseTask => task.kind === 'ask' || task.kind === 'release'

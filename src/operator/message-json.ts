@@ -5,6 +5,7 @@
 
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { TOKEN_ACCOUNTS_MAX, TOKEN_SCOPES } from '../core/api-token.ts'
 import { CODES_MAX } from '../core/limits.ts'
 import { BALANCE_PICOS_MAX } from '../core/money.ts'
 import type { Hold } from '../ledger/ledger.ts'
@@ -76,6 +77,18 @@ const OPERATION = Type.Union([
     endsPromised: Type.Optional(Type.Boolean()),
     now: time,
   }),
+  shape({
+    kind: Type.Literal('createToken'),
+    tokenId: id,
+    tokenHash: hash,
+    display: label,
+    name: label,
+    scope: Type.Union(TOKEN_SCOPES.map((scope) => Type.Literal(scope))),
+    accountIds: Type.Array(id, { maxItems: TOKEN_ACCOUNTS_MAX }),
+    expiresAt: time,
+    now: time,
+  }),
+  shape({ kind: Type.Literal('revokeToken'), tokenId: id, now: time }),
 ])
 
 const act = shape({ actor: label, address: label, reason: label })

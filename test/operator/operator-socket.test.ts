@@ -242,6 +242,18 @@ test('any operation survives the wire to the last picodollar and byte', () => {
     fc.record({ kind: fc.constant('disableCodes'), batchId: id, now: time }),
     fc.record({ kind: fc.constant('redeemCode'), codeHash: secretHash, accountId: id, creditId: id, now: time }),
     fc.record({ kind: fc.constant('rotateKey'), keyId: id, secretHash, display: name, oldValidUntil: time, now: time }),
+    fc.record({
+      kind: fc.constant('createToken'),
+      tokenId: id,
+      tokenHash: secretHash,
+      display: name,
+      name,
+      scope: fc.constantFrom('read', 'keys', 'money', 'all'),
+      accountIds: fc.array(id, { maxLength: 20 }),
+      expiresAt: time,
+      now: time,
+    }),
+    fc.record({ kind: fc.constant('revokeToken'), tokenId: id, now: time }),
   )
   const act = fc.record({ actor: name, address: name, reason: name })
   const order = fc.record({ operation, act })

@@ -172,6 +172,7 @@ const SPENDS_NOTHING = {
   settle: () => Promise.resolve('unavailable'),
   void: () => 'already',
   findIdempotency: () => Promise.resolve('unavailable'),
+  findToken: () => Promise.resolve('unavailable'),
   isUsedUp: () => false,
   holds: () => [],
   keyBalanceOf: () => undefined,

@@ -3,6 +3,7 @@
  * thread in the very turn in which it arrives. Rules: money.md "Holds", "Settle", "Crashes"; ledger.md "Wallets", "Group commit".
  */
 
+import type { TokenRecord } from '../../core/api-token.ts'
 import { isUsedUp, type KeyRecord } from '../../core/key.ts'
 import type {
   Attempt,
@@ -138,6 +139,10 @@ export class GroupCommit implements Ledger {
 
   findIdempotency(keyId: string, headerHash: Uint8Array): Promise<IdempotentUse | undefined | 'unavailable'> {
     return this.#supervisor.whileHeard(this.#writer.ask({ kind: 'findIdempotency', keyId, headerHash, now: this.#options.now() }))
+  }
+
+  findToken(tokenHash: Uint8Array): Promise<TokenRecord | undefined | 'unavailable'> {
+    return this.#supervisor.whileHeard(this.#writer.ask({ kind: 'findToken', tokenHash }))
   }
 
   keyBalanceOf(keyId: string): SyncedKeyBalance | undefined {

@@ -163,6 +163,9 @@ export class KeyWallets {
       case 'giveLink':
       case 'createCodes':
       case 'disableCodes':
+      case 'createToken':
+      case 'revokeToken':
+      case 'noteTokenUse':
     }
   }
 

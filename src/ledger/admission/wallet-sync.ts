@@ -103,6 +103,7 @@ export class WalletSync {
       case 'findKey':
       case 'keyStates':
       case 'findIdempotency':
+      case 'findToken':
     }
   }
 

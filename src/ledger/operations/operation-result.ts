@@ -4,13 +4,13 @@ import type { Picos } from '../../core/money.ts'
 import type { Earlier } from '../operation.ts'
 
 /**
- * `isNew`: the operation had not been done before. `earlier`: what was done before in its place. `redeemedPicos`: the amount of a code. `changed`: the keys that may now do
- * more or less than before.
+ * `isNew`: the operation had not been done before. `earlier`: what was done before in its place. `redeemedPicos`: the amount of a code. `repeats`: what was done before under
+ * the same Idempotency-Key. `changed`: the keys that may now do more or less than before.
  */
 export type UncommittedResult =
-  | Readonly<{ result: 'done'; isNew: boolean; earlier?: Earlier; redeemedPicos?: Picos; changed: readonly string[] }>
-  | Readonly<{ result: 'refused'; problem: string }>
+  | Readonly<{ result: 'done'; isNew: boolean; earlier?: Earlier; redeemedPicos?: Picos; repeats?: string; changed: readonly string[] }>
+  | Readonly<{ result: 'refused'; problem: string; what?: 'token' | 'Idempotency-Key' }>
 
 export const UNCHANGED = { result: 'done', isNew: false, changed: [] } as const
 export const done = (...changed: readonly string[]): UncommittedResult => ({ result: 'done', isNew: true, changed })
-export const refused = (problem: string): UncommittedResult => ({ result: 'refused', problem })
+export const refused = (problem: string): Extract<UncommittedResult, { result: 'refused' }> => ({ result: 'refused', problem })

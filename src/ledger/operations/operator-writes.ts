@@ -9,10 +9,16 @@ import { book, createAccount, creditAccount, renameAccount, setAccountActive } f
 import { createCodes, disableCodes, redeemCode } from './code-operations.ts'
 import { createKey, renameKey, rotateKey, setOnKey } from './key-operations.ts'
 import { done, refused, UNCHANGED, type UncommittedResult } from './operation-result.ts'
+import { performByToken } from './token-acts.ts'
+import { createToken, noteTokenUse, revokeToken } from './token-operations.ts'
 import { type Facts, Writing } from './writing.ts'
 
 export function operate(statements: Statements, operation: Operation, act: Act): UncommittedResult {
   const writing = new Writing(statements, act, operation.now)
+  return act.by === undefined ? perform(writing, operation) : performByToken(writing, act.by, operation, () => perform(writing, operation))
+}
+
+function perform(writing: Writing, operation: Operation): UncommittedResult {
   switch (operation.kind) {
     case 'createAccount':
       return createAccount(writing, operation)
@@ -45,6 +51,12 @@ export function operate(statements: Statements, operation: Operation, act: Act):
       return disableCodes(writing, operation)
     case 'redeemCode':
       return redeemCode(writing, operation, (topUp) => book(writing, operation.accountId, 'top-up', topUp))
+    case 'createToken':
+      return createToken(writing, operation)
+    case 'revokeToken':
+      return revokeToken(writing, operation)
+    case 'noteTokenUse':
+      return noteTokenUse(writing, operation)
   }
 }
 

@@ -19,6 +19,7 @@ export class Writing {
 
   audit(action: Operation['kind'], target: string, before: Facts, after: Facts): void {
     const change = { before: JSON.stringify(before), after: JSON.stringify(after) }
-    this.statements.insertAudit.run({ now: this.now, ...this.act, action, target, ...change })
+    const { actor, address, reason } = this.act
+    this.statements.insertAudit.run({ now: this.now, actor, address, reason, action, target, ...change })
   }
 }

@@ -29,6 +29,8 @@ const TABLES: readonly CopiedTable[] = [
   { schema, name: 'margin_daily' },
   { schema, name: 'idempotency' },
   { schema, name: 'audit_log' },
+  { schema, name: 'api_tokens', numbered: 'number' },
+  { schema, name: 'api_writes' },
 ]
 
 /** Returns the number of rows by table. `from`: a ledger without a request in flight. `to`: the tables of a new ledger, inside the transaction that makes them. */

@@ -113,6 +113,7 @@ function namesIn(task: Task): Names {
     case 'findKey':
     case 'keyStates':
     case 'findIdempotency':
+    case 'findToken':
       return {}
   }
 }

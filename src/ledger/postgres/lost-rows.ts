@@ -18,6 +18,8 @@ export function isActThere(db: Connection, { operation, act: { actor, reason } }
   if ('creditId' in operation) {
     return db.query<unknown, [string]>('SELECT 1 AS one FROM credits WHERE id = ?').get(operation.creditId) !== null
   }
+  // It is only a time, which leaves no line.
+  if (operation.kind === 'noteTokenUse') return true
   const line = db.query<unknown, [number, string, string, string, string]>(
     'SELECT 1 AS one FROM audit_log WHERE at = ? AND action = ? AND target = ? AND actor = ? AND reason = ?',
   )
@@ -28,6 +30,7 @@ export function isActThere(db: Connection, { operation, act: { actor, reason } }
 function targetOf(operation: Operation): string {
   if ('keyId' in operation) return operation.keyId
   if ('batchId' in operation) return operation.batchId
+  if ('tokenId' in operation) return operation.tokenId
   if ('upstream' in operation) return operation.upstream
   if (operation.kind === 'giveLink') return operation.email
   return operation.kind === 'setAccess' ? (operation.accountId ?? operation.email) : operation.accountId

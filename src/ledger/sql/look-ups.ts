@@ -4,6 +4,7 @@ import { and, desc, eq, gt, sql } from 'drizzle-orm'
 import { accounts, keySecrets, keys } from '../../../db/schema/accounts.ts'
 import { meta } from '../../../db/schema/boots.ts'
 import { codeBatches, codes, credits } from '../../../db/schema/credits.ts'
+import { apiTokens, apiWrites } from '../../../db/schema/operator-api.ts'
 import { idempotency } from '../../../db/schema/requests.ts'
 import { type Connection, ormOf } from './connection.ts'
 
@@ -14,6 +15,7 @@ export const lookUps = (db: Connection) => ({
   ...secretLookUps(db),
   ...creditLookUps(db),
   ...codeLookUps(db),
+  ...tokenLookUps(db),
   ...saltLookUp(db),
 })
 
@@ -188,6 +190,38 @@ function codeLookUps(db: Connection) {
       .from(codes)
       .innerJoin(codeBatches, eq(codeBatches.number, codes.batchNumber))
       .where(eq(codes.hash, given('hash')))
+      .prepare(),
+  }
+}
+
+function tokenLookUps(db: Connection) {
+  const orm = ormOf(db)
+  return {
+    tokenByHash: orm
+      .select()
+      .from(apiTokens)
+      .where(eq(apiTokens.hash, given('hash')))
+      .prepare(),
+    tokenById: orm
+      .select()
+      .from(apiTokens)
+      .where(eq(apiTokens.id, given('tokenId')))
+      .prepare(),
+    apiWriteOf: orm
+      .select({ requestHash: apiWrites.requestHash, target: apiWrites.target })
+      .from(apiWrites)
+      .where(
+        and(
+          eq(apiWrites.tokenNumber, given('token')),
+          eq(apiWrites.headerHash, given('headerHash')),
+          gt(apiWrites.expiresAt, given('now')),
+        ),
+      )
+      .prepare(),
+    tokenByName: orm
+      .select({ id: apiTokens.id })
+      .from(apiTokens)
+      .where(eq(apiTokens.name, given('name')))
       .prepare(),
   }
 }

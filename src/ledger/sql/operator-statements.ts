@@ -1,13 +1,19 @@
-/** The statements of the operator's writes: accounts, keys, secrets, top-ups, codes, and the audit log. Rules: ledger.md "Guards"; operator.md "Keys and accounts". */
+/** The statements of the operator's writes: accounts, keys, secrets, top-ups, codes, tokens, and the audit log. Rules: ledger.md "Guards"; operator.md "Keys and accounts". */
 
 import { sql } from 'drizzle-orm'
 import { accounts, keySecrets, keys } from '../../../db/schema/accounts.ts'
 import { auditLog } from '../../../db/schema/audit-log.ts'
 import { codeBatches, codes, credits } from '../../../db/schema/credits.ts'
+import { apiTokens } from '../../../db/schema/operator-api.ts'
 import type { Picos } from '../../core/money.ts'
 import { type Connection, ormOf } from './connection.ts'
 
-export const operatorStatements = (db: Connection) => ({ ...accountWrites(db), ...keyWrites(db), ...codeWrites(db) })
+export const operatorStatements = (db: Connection) => ({
+  ...accountWrites(db),
+  ...keyWrites(db),
+  ...codeWrites(db),
+  ...tokenWrites(db),
+})
 
 const given = sql.placeholder
 
@@ -129,3 +135,36 @@ function codeWrites(db: Connection) {
     ),
   }
 }
+
+const tokenWrites = (db: Connection) => ({
+  insertToken: ormOf(db)
+    .insert(apiTokens)
+    .values({
+      id: given('id'),
+      name: given('name'),
+      hash: given('hash'),
+      display: given('display'),
+      scope: given('scope'),
+      accountIds: given('accountIds'),
+      createdAt: given('now'),
+      expiresAt: given('expiresAt'),
+    })
+    .prepare(),
+  revokeToken: db.query<undefined, { tokenId: string; now: number }>(
+    'UPDATE api_tokens SET revoked_at = $now WHERE id = $tokenId AND revoked_at IS NULL',
+  ),
+  /** Called where no write under this header counts any more. */
+  putApiWrite: db.query<undefined, { token: number; headerHash: Buffer; requestHash: Buffer; target: string; expiresAt: number }>(
+    `INSERT INTO api_writes (token_number, header_hash, request_hash, target, expires_at) VALUES ($token, $headerHash, $requestHash, $target, $expiresAt)
+     ON CONFLICT (token_number, header_hash) DO UPDATE
+       SET request_hash = excluded.request_hash, target = excluded.target, expires_at = excluded.expires_at`,
+  ),
+  /** A few at a time, with each write of the same token: twice what a write adds. */
+  forgetApiWrites: db.query<undefined, { token: number; now: number }>(
+    `DELETE FROM api_writes WHERE token_number = $token AND header_hash IN (
+       SELECT header_hash FROM api_writes WHERE token_number = $token AND expires_at <= $now LIMIT 2)`,
+  ),
+  noteTokenUse: db.query<undefined, { tokenId: string; now: number }>(
+    'UPDATE api_tokens SET last_used_at = $now WHERE id = $tokenId AND (last_used_at IS NULL OR last_used_at < $now)',
+  ),
+})

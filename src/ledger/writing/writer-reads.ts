@@ -1,5 +1,6 @@
-/** The reads of the writer's connection, which see the writes of their group: a key, the rows of wallets, an idempotency key. Rules: ledger.md "Wallets". */
+/** The reads of the writer's connection, which see the writes of their group: a key, the rows of wallets, an idempotency key, a token. Rules: ledger.md "Wallets". */
 
+import { accountIdsOf, type TokenRecord } from '../../core/api-token.ts'
 import type { IdempotentUse } from '../ledger.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { Answer, FoundKey, KeyState, ReadTask } from '../task.ts'
@@ -12,6 +13,8 @@ export function readOf(statements: Statements, task: ReadTask): Answer {
       return task.keyIds.map((keyId) => statements.keyState.get({ keyId })).filter((state) => state !== undefined)
     case 'findIdempotency':
       return findIdempotency(statements, task)
+    case 'findToken':
+      return findToken(statements, task.tokenHash)
   }
 }
 
@@ -42,4 +45,11 @@ type FindIdempotency = Extract<ReadTask, { kind: 'findIdempotency' }>
 function findIdempotency(statements: Statements, { keyId, headerHash, now }: FindIdempotency): IdempotentUse | undefined {
   const found = statements.idempotencyOf.get({ keyId, headerHash: Buffer.from(headerHash), now })
   return found && { ...found, bodyHash: new Uint8Array(found.bodyHash) }
+}
+
+function findToken(statements: Statements, tokenHash: Uint8Array): TokenRecord | undefined {
+  const found = statements.tokenByHash.get({ hash: Buffer.from(tokenHash) })
+  if (found === undefined) return undefined
+  const { id, name, scope, accountIds, expiresAt, revokedAt, lastUsedAt } = found
+  return { id, name, scope, accountIds: accountIdsOf(accountIds), expiresAt, revokedAt, lastUsedAt }
 }
