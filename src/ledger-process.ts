@@ -93,7 +93,7 @@ export async function startLedgerProcess(options: Options): Promise<LedgerProces
     for (const part of [site, reports, beside.kept, ledger]) await part?.close()
   }
   options.onStep('listeners')
-  const operator = await listenForOperators(config, world, { upstreams: pool, console: site.pages.console })
+  const operator = await listenForOperators(config, world, { upstreams: pool, pages: site.pages })
   if ('problem' in operator) {
     await closeLedger()
     return operator

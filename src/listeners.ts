@@ -18,6 +18,7 @@ import { joinSiblings } from './operator/join-siblings.ts'
 import type { Payments } from './payments/payments.ts'
 import type { UpstreamPool } from './upstream/pool.ts'
 import { mountPages, type Pages } from './web/mount.ts'
+import { mountApi } from './web/mount-api.ts'
 import type { World } from './world.ts'
 
 export type ListenProblem = Readonly<{ problem: 'listen'; message: string }>
@@ -44,10 +45,10 @@ export type Listeners = Readonly<{
   close(): Promise<void>
 }>
 
-/** The apps of the listeners. `pages`: loads the apps below `/cabinet` and `/console`. */
+/** The apps of the listeners. `pages`: loads the apps below `/cabinet`, `/console` and `/api`. */
 type Answering = Readonly<{
   app: App
-  pages: Readonly<{ cabinet: () => Promise<Pages>; console: () => Promise<Pages> }>
+  pages: Readonly<{ cabinet: () => Promise<Pages>; console: () => Promise<Pages>; api: () => Promise<Pages> }>
   /** Undefined: no payments are set up. The webhook of payments is on the clients' listener. */
   payments: Payments | undefined
   upstreams: UpstreamPool
@@ -69,7 +70,7 @@ export async function listen(
   }
   try {
     // The operator's listener opens before the clients', so that their first call asks no upstream that is taken out.
-    const operator = await listenAsOperator(config, world, { upstreams, console: pages.console, isShared }, opened)
+    const operator = await listenAsOperator(config, world, { upstreams, pages, isShared }, opened)
     if (payments !== undefined) app.use(stripeWebhook(world, payments))
     const main = await listenWith(app.use(mountPages(world, '/cabinet', pages.cabinet)), { ...common, hostname: host, port })
     opened.push({ close: () => main.stop(true) })
@@ -97,13 +98,13 @@ export async function listen(
   }
 }
 
-type OperatorSide = Readonly<{ upstreams: UpstreamPool; console: () => Promise<Pages>; isShared: boolean }>
+type OperatorSide = Readonly<{ upstreams: UpstreamPool; pages: Pick<Answering['pages'], 'console' | 'api'>; isShared: boolean }>
 
 /** Opens the operator's socket and listener. Each that is opened goes to `opened`, also where the other cannot be opened. */
 async function listenAsOperator(
   config: Config,
   world: World,
-  { upstreams, console, isShared }: OperatorSide,
+  { upstreams, pages, isShared }: OperatorSide,
   opened: { close(): Promise<void> }[],
 ): Promise<Server<unknown>> {
   const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))
@@ -111,7 +112,9 @@ async function listenAsOperator(
   const socket = await joinSiblings(config.ledger, world.ledger, { upstreams, node, log: world.log, onBug })
   opened.push({ close: async () => socket.close() })
   const { host: hostname, port } = config.operator
-  const app = operatorApp(world).use(mountPages(world, '/console', console))
+  const app = operatorApp(world)
+    .use(mountPages(world, '/console', pages.console))
+    .use(mountApi(world, pages.api))
   const operator = await listenWith(app, { hostname, port, idleTimeout: idleSeconds(config.limits.idleMs), reusePort: isShared })
   opened.push({ close: () => operator.stop(true) })
   return operator

@@ -4,6 +4,7 @@
  */
 
 import { openingOf } from './markdown.ts'
+import api from './operate/api.md' with { type: 'text' }
 import chatServers from './operate/chat-servers.md' with { type: 'text' }
 import clouds from './operate/clouds.md' with { type: 'text' }
 import commands from './operate/commands.md' with { type: 'text' }
@@ -28,6 +29,7 @@ export const OPERATE_SOURCES: readonly Readonly<{ name: string; source: string }
   { name: 'install', source: install },
   { name: 'settings', source: settings },
   { name: 'commands', source: commands },
+  { name: 'api', source: api },
   { name: 'running', source: running },
   { name: 'metrics', source: metrics },
   { name: 'storage', source: storage },

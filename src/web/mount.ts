@@ -23,19 +23,11 @@ const IS_JSON = /^application\/json\s*(?:;|$)/i
 
 /** `root`: `/cabinet` or `/console`. */
 export function mountPages(world: World, root: string, load: () => Promise<Pages>) {
-  let loading: Promise<Pages> | undefined
-  /** An app that could not be loaded is loaded again; an app in which a request failed stays, since it remembers the clients that guess codes. */
-  const app = (): Promise<Pages> => {
-    loading ??= load().catch((bug: unknown) => {
-      loading = undefined
-      throw bug
-    })
-    return loading
-  }
+  const app = loadedOnce(load)
   const answer = async ({ request, server }: { request: Request; server: Parameters<typeof addressed>[2] }): Promise<Response> => {
     try {
       const sent = await addressed(world, request, server)
-      return sent instanceof Response ? sent : uncached(await (await app()).handle(sent))
+      return typeof sent === 'string' ? unsent(sent) : uncached(await (await app()).handle(sent))
     } catch (bug) {
       if (bug instanceof PeopleAway) {
         world.log.notice('the people cannot be asked', { problem: bug.message })
@@ -52,6 +44,32 @@ export function mountPages(world: World, root: string, load: () => Promise<Pages
     .all(`${root}/*`, answer, hidden)
 }
 
+/** An app that could not be loaded is loaded again; an app in which a request failed stays, since it remembers the clients that guess codes. */
+export function loadedOnce(load: () => Promise<Pages>): () => Promise<Pages> {
+  let loading: Promise<Pages> | undefined
+  return () => {
+    loading ??= load().catch((bug: unknown) => {
+      loading = undefined
+      throw bug
+    })
+    return loading
+  }
+}
+
+/** Why a request does not reach the app. */
+export type Unsent = 'path' | 'too large' | 'not JSON'
+
+function unsent(why: Unsent): Response {
+  switch (why) {
+    case 'path':
+      return missing()
+    case 'too large':
+      return refuse(413, 'The request is too large')
+    case 'not JSON':
+      return refuse(415, 'The request is not JSON')
+  }
+}
+
 /** Leads a browser from the bare address to the pages. Other clients get the listener's own 404. */
 function lead({ headers }: Request, root: string): Response {
   if (!/\btext\/html\b/i.test(headers.get('accept') ?? '')) throw new NotFoundError()
@@ -66,17 +84,21 @@ function uncached(answer: Response): Response {
 }
 
 /** The request with the client's address, and a body that is JSON, bounded and whole. */
-async function addressed(world: World, request: Request, server: ConstructorParameters<typeof Client>[2]): Promise<Request | Response> {
-  if (!isReadable(request.url)) return missing()
+export async function addressed(
+  world: World,
+  request: Request,
+  server: ConstructorParameters<typeof Client>[2],
+): Promise<Request | Unsent> {
+  if (!isReadable(request.url)) return 'path'
   const headers = new Headers(request.headers)
   headers.set(CLIENT_ADDRESS, new Client(world, request, server).ip)
   const { method, body } = request
   if (body === null || method === 'GET' || method === 'HEAD') return new Request(request.url, { method, headers })
   const bytes = await boundedBytes(body, BODY_BYTES_MAX)
-  if (bytes === undefined) return refuse(413, 'The request is too large')
+  if (bytes === undefined) return 'too large'
   if (bytes.length === 0) return new Request(request.url, { method, headers })
   // JSON is required: a page of another site can send any other type from a form, without a preflight.
-  if (!IS_JSON.test(headers.get('content-type') ?? '')) return refuse(415, 'The request is not JSON')
+  if (!IS_JSON.test(headers.get('content-type') ?? '')) return 'not JSON'
   return new Request(request.url, { method, headers, body: bytes })
 }
 

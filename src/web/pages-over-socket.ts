@@ -37,7 +37,9 @@ export const pagesElsewhere = (socket: string, listening: () => string): Pages =
 const away = (): Response => refuse(503, 'This cannot be looked up at this moment. Try again', { retryAfterS: 1 })
 
 type Asked = Readonly<{ cabinet: string; console: string }>
-type Root = keyof Asked
+type Listening = keyof Asked
+/** The operator's API is on the listener of the console. */
+type Root = Listening | 'api'
 
 /** The addresses for pages that are asked for over a socket: those of the request that runs, else the last ones that are known. */
 export class AskedAddresses {
@@ -52,17 +54,19 @@ export class AskedAddresses {
     return this.#running.getStore() ?? this.#last
   }
 
-  note(root: Root, address: string): void {
+  note(root: Listening, address: string): void {
     this.#last = { ...this.#last, [root]: address }
   }
 
-  during<T>(root: Root, address: string, work: () => T): T {
+  during<T>(root: Listening, address: string, work: () => T): T {
     this.note(root, address)
     return this.#running.run(this.#last, work)
   }
 }
 
 type Shown = Readonly<{ addresses: AskedAddresses; pages: Readonly<Record<Root, () => Promise<Pages>>>; log: Pick<Log, 'alarm'> }>
+
+const rootOf = (path: string): Root => (path.startsWith('/console') ? 'console' : path.startsWith('/api') ? 'api' : 'cabinet')
 
 /** Answers pages over the socket. Only processes of the same user can reach it, so the client's address that they name is trusted. */
 export function listenForPages(path: string, { addresses, pages, log }: Shown): Readonly<{ close(): Promise<void> }> {
@@ -74,11 +78,12 @@ export function listenForPages(path: string, { addresses, pages, log }: Shown): 
     return loading
   }
   const answer = async (request: Request): Promise<Response> => {
-    const root = new URL(request.url).pathname.startsWith('/console') ? 'console' : 'cabinet'
-    const address = request.headers.get(LISTENING) ?? addresses.now[root]
+    const root = rootOf(new URL(request.url).pathname)
+    const listening = root === 'api' ? 'console' : root
+    const address = request.headers.get(LISTENING) ?? addresses.now[listening]
     try {
       const app = await load(root)
-      return await addresses.during(root, address, () => app.handle(request))
+      return await addresses.during(listening, address, () => app.handle(request))
     } catch (bug) {
       log.alarm('a page failed by a bug', describeBug(bug))
       return refuse(500, 'Something went wrong on our side; try again')

@@ -19,7 +19,7 @@ export function siteElsewhere(world: World, state: Listening, socket: string, st
       throw new Error('the people of a relay are those of the ledger process')
     },
     payments: paymentsOf(world, state.config, stripeAddress),
-    pages: { cabinet: pages(() => state.url), console: pages(() => state.operatorUrl) },
+    pages: { cabinet: pages(() => state.url), console: pages(() => state.operatorUrl), api: pages(() => state.operatorUrl) },
     begin: () => undefined,
     close: () => Promise.resolve(),
   }

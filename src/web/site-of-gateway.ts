@@ -34,7 +34,7 @@ export type OpenedSite = Readonly<{
   people: () => People
   payments: Payments | undefined
   /** Each function loads its app. */
-  pages: Readonly<{ cabinet: () => Promise<Pages>; console: () => Promise<Pages> }>
+  pages: Readonly<{ cabinet: () => Promise<Pages>; console: () => Promise<Pages>; api: () => Promise<Pages> }>
   /** Starts the parts that need no request: alerts, and the client of Stripe. */
   begin(): void
   close(): Promise<void>
@@ -60,6 +60,7 @@ export function siteOfGateway({ stripeAddress, urls, ...parts }: SiteParts): Ope
     pages: {
       cabinet: () => import('./cabinet-app.ts').then(({ cabinetApp }) => cabinetApp(site)),
       console: () => import('./console-app.ts').then(({ consoleApp }) => consoleApp(site)),
+      api: () => import('./operator-api/app.ts').then(({ operatorApi }) => operatorApi(site)),
     },
     begin() {
       alerts.begin()

@@ -1,0 +1,53 @@
+/**
+ * Mounts the operator's API below `/api` of the operator's listener: an app that is loaded with its first request. Cookies mean nothing there, and no page of another
+ * origin is told that it may ask. Rules: operator-api.md "Tokens", "Errors"; pages.md "Mounting".
+ */
+
+import { Elysia } from 'elysia'
+import { describeBug } from '../observe/bug.ts'
+import { PeopleAway } from '../people/people-sql.ts'
+import { discardBody } from '../relay/refuse-after-body.ts'
+import type { World } from '../world.ts'
+import { addressed, loadedOnce, type Pages, type Unsent } from './mount.ts'
+import { answer, busy, Failure } from './operator-api/failure.ts'
+
+export function mountApi(world: World, load: () => Promise<Pages>) {
+  const app = loadedOnce(load)
+  const handle = async (request: Request, server: Parameters<typeof addressed>[2]): Promise<Response> => {
+    try {
+      const sent = await addressed(world, request, server)
+      if (typeof sent !== 'string') return await (await app()).handle(sent)
+      await discardBody(request)
+      return answer(UNSENT[sent])
+    } catch (bug) {
+      if (bug instanceof PeopleAway) {
+        world.log.notice('the people cannot be asked', { problem: bug.message })
+        return answer(busy('The people cannot be asked at this moment; retry later'))
+      }
+      world.log.alarm('a page failed by a bug', describeBug(bug))
+      return answer(new Failure(500, 'Service temporarily unavailable; retry later', 1))
+    }
+  }
+  const withHeaders = async ({ request, server }: { request: Request; server: Parameters<typeof addressed>[2] }): Promise<Response> => {
+    const response = await handle(request, server)
+    const id = world.requestId()
+    const isFinal = response.status >= 400 && !response.headers.has('retry-after')
+    const own = {
+      'x-request-id': id,
+      'request-id': id,
+      'x-content-type-options': 'nosniff',
+      ...(isFinal ? { 'x-should-retry': 'false' } : {}),
+    }
+    for (const [name, value] of Object.entries(own)) response.headers.set(name, value)
+    if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store')
+    return response
+  }
+  const hidden = { parse: 'none', detail: { hide: true } } as const
+  return new Elysia({ name: 'operator api' }).all('/api', withHeaders, hidden).all('/api/*', withHeaders, hidden)
+}
+
+const UNSENT: Readonly<Record<Unsent, Failure>> = {
+  path: new Failure(404, 'The requested API endpoint does not exist'),
+  'too large': new Failure(413, 'request body exceeds size limit'),
+  'not JSON': new Failure(415, 'The body is not JSON: send content-type: application/json'),
+}

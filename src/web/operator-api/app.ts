@@ -1,0 +1,70 @@
+/**
+ * The operator's API as one app: the token is found before the route, so that a client without one learns nothing. Each act is the operation of the ledger that the command
+ * line and the console perform. Rules: operator-api.md "Tokens", "Errors".
+ */
+
+import { Elysia, type ValidationError } from 'elysia'
+import { CLIENT_ADDRESS, type Pages } from '../mount.ts'
+import type { Site } from '../site.ts'
+import { accountRoutes } from './accounts.ts'
+import { apiActs } from './acts.ts'
+import { type Admitted, tokenMacro } from './caller.ts'
+import { creditRoutes } from './credits.ts'
+import { answer, Failure, wrong } from './failure.ts'
+import { keyRoutes } from './keys.ts'
+import type { Parts } from './parts.ts'
+import { TokenGate } from './token-gate.ts'
+
+export function operatorApi(site: Site): Pages {
+  const { world } = site
+  const admitted: Admitted = new WeakMap()
+  const routes = apiRoutes({ world, site, acts: apiActs(world), macro: tokenMacro(world, admitted) })
+  const gate = new TokenGate(world)
+  return {
+    async handle(request) {
+      const address = request.headers.get(CLIENT_ADDRESS) ?? 'unknown'
+      const token = await gate.admit(request.headers, address, request.method !== 'GET')
+      if (token instanceof Failure) return answer(token)
+      const whole = withBody(request)
+      admitted.set(whole, { token, address })
+      return routes.handle(whole)
+    },
+  }
+}
+
+/** `normalize` is off, because a field that is not known is refused and not dropped. */
+const apiRoutes = (parts: Parts) =>
+  new Elysia({ strictPath: true, normalize: false, prefix: '/api/v1', handler: { standardHostname: false } })
+    .use(apiErrors())
+    .use(accountRoutes(parts))
+    .use(creditRoutes(parts))
+    .use(keyRoutes(parts))
+
+/** An act that needs no field may be sent without a body. */
+function withBody(request: Request): Request {
+  if (request.method === 'GET' || request.body !== null) return request
+  const headers = new Headers(request.headers)
+  headers.set('content-type', 'application/json')
+  return new Request(request.url, { method: request.method, headers, body: '{}' })
+}
+
+/** Where Elysia itself refuses: a body of another shape, an unknown path. Bugs are thrown on. */
+const apiErrors = () =>
+  new Elysia({ name: 'operator api errors' }).onError({ as: 'global' }, ({ code, error }) => {
+    switch (code) {
+      case 'VALIDATION':
+        return answer(ofShape(error))
+      case 'PARSE':
+        return answer(new Failure(400, 'The body is not JSON'))
+      case 'NOT_FOUND':
+        return answer(new Failure(404, 'The requested API endpoint does not exist'))
+      default:
+        throw error
+    }
+  })
+
+function ofShape({ valueError }: Readonly<Pick<ValidationError, 'valueError'>>): Failure {
+  const field = valueError?.path.slice(1).replaceAll('/', '.') ?? ''
+  if (valueError?.message === 'Unexpected property') return wrong(field, 'There is no such field')
+  return wrong(field === '' ? 'body' : field, valueError?.schema.description ?? 'Input is not as expected')
+}

@@ -1,0 +1,154 @@
+/** What the routes of keys do: they find a key that the token sees, perform the operation, and show the key as it is afterwards. Rules: operator-api.md "Scopes", "Writes". */
+
+import type { Static } from 'elysia'
+import { ZERO } from '../../core/money.ts'
+import { problemOfName } from '../../core/names.ts'
+import type { Operation, OperationOf } from '../../ledger/operation.ts'
+import { firstTopUp } from '../../ledger/operations/account-writes.ts'
+import { newKey, rotation, type WantedKey } from '../../ledger/operations/key-writes.ts'
+import { newId } from '../../ledger/operations/new-id.ts'
+import type { ListedKey } from '../../ledger/reading/account-reports.ts'
+import { type KEY, type KEY_WITH_SECRET, keyOf } from './account-documents.ts'
+import { type ApiCaller, maySee, NEEDS_ALL, seesAccount } from './caller.ts'
+import { Failure, forbidden, missing, wrong } from './failure.ts'
+import { type KeysQuery, limitOf, type NewKeyBody, type RotationBody } from './key-bodies.ts'
+import type { Parts } from './parts.ts'
+import { onlyAccount } from './reach.ts'
+import { listDocument, noCursor, pagingOf, refOf, usdOf } from './shapes.ts'
+
+type Shown = Static<typeof KEY>
+type WithSecret = Static<typeof KEY_WITH_SECRET>
+
+/** What looks keys up. */
+function keyLooks({ world, acts: { ask, askAfterWrite } }: Parts) {
+  const { ledger, clock } = world
+  const runningOf = (): ReadonlyMap<string, number> => {
+    const counts = new Map<string, number>()
+    for (const { keyId } of ledger.holds()) counts.set(keyId, (counts.get(keyId) ?? 0) + 1)
+    return counts
+  }
+  const shown = (key: ListedKey, running = runningOf()): Shown => keyOf(key, ledger, running.get(key.id) ?? 0, clock.now())
+
+  const list = async (caller: ApiCaller, query: KeysQuery) => {
+    const { search } = query
+    const of = onlyAccount(caller, query.account_id)
+    if (of instanceof Failure) return of
+    const { accountId } = of
+    if (accountId !== undefined && search !== undefined) return wrong('search', 'The keys of one account are not searched; leave it out')
+    const page =
+      accountId === undefined
+        ? await ask<'keys'>(caller, { kind: 'keys', ...pagingOf(query), ...(search === undefined ? {} : { search }) })
+        : await ask<'accountKeys'>(caller, { kind: 'accountKeys', accountId, ...pagingOf(query) })
+    if (page instanceof Failure) return page
+    if (page === undefined) return query.cursor === undefined ? missing() : noCursor()
+    const running = runningOf()
+    return listDocument(page, (key) => shown(key, running))
+  }
+
+  const found = async (caller: ApiCaller, keyId: string, asking: typeof ask = ask): Promise<ListedKey | Failure> => {
+    const page = await asking<'keys'>(caller, { kind: 'keys', search: keyId, limit: 1 })
+    if (page instanceof Failure) return page
+    const key = page?.rows.find(({ id }) => id === keyId)
+    return key === undefined || !seesAccount(caller, key.accountId) ? missing() : key
+  }
+
+  const look = async (caller: ApiCaller, keyId: string): Promise<Shown | Failure> => {
+    const key = await found(caller, keyId)
+    return key instanceof Failure ? key : shown(key)
+  }
+  const after = async (caller: ApiCaller, keyId: string): Promise<Shown | Failure> => {
+    const key = await found(caller, keyId, askAfterWrite)
+    return key instanceof Failure ? key : shown(key)
+  }
+
+  return { shown, list, found, look, after }
+}
+
+export function keyActs(parts: Parts) {
+  const { world, acts } = parts
+  const { askAfterWrite, perform } = acts
+  const { clock } = world
+  const { shown, list, found, look, after } = keyLooks(parts)
+
+  const change = async (
+    caller: ApiCaller,
+    keyId: string,
+    reason: string | undefined,
+    operationOn: (key: ListedKey) => Operation | Failure,
+  ): Promise<Shown | Failure> => {
+    const key = await found(caller, keyId)
+    const operation = key instanceof Failure ? key : operationOn(key)
+    const done = operation instanceof Failure ? operation : await perform(caller, operation, reason)
+    return done instanceof Failure ? done : after(caller, keyId)
+  }
+
+  /** The key with its new secret, which no later answer has; a repetition gets the key alone. `made`: the key as it was made, where it cannot be read now. */
+  const withSecret = async (caller: ApiCaller, made: ListedKey, secret: string): Promise<WithSecret> => {
+    const key = await found(caller, made.id, askAfterWrite)
+    return { ...shown(key instanceof Failure ? made : key), secret, secret_shown: false }
+  }
+  const withoutSecret = async (caller: ApiCaller, keyId: string): Promise<WithSecret | Failure> => {
+    const key = await after(caller, keyId)
+    return key instanceof Failure ? key : { ...key, secret: null, secret_shown: true }
+  }
+
+  const create = async (caller: ApiCaller, body: NewKeyBody): Promise<WithSecret | Failure> => {
+    const wanted = wantedOf(caller, body, clock.now(), (plan) => world.catalog().plans.has(plan))
+    if (wanted instanceof Failure) return wanted
+    const { operation, secret } = newKey(wanted, clock.now())
+    const done = await perform(caller, operation, body.reason)
+    if (done instanceof Failure) return done
+    return done.repeats === undefined ? withSecret(caller, madeBy(operation), secret) : withoutSecret(caller, done.repeats)
+  }
+
+  const rotate = async (caller: ApiCaller, keyId: string, { overlap_hours = 0, ends_promised, reason }: RotationBody) => {
+    const key = await found(caller, keyId)
+    if (key instanceof Failure) return key
+    const { operation, secret } = rotation(keyId, { overlapHours: overlap_hours, endsPromised: ends_promised }, clock.now())
+    const done = await perform(caller, operation, reason)
+    if (done instanceof Failure) return done
+    return done.repeats === undefined
+      ? withSecret(caller, { ...key, display: operation.display }, secret)
+      : withoutSecret(caller, done.repeats)
+  }
+
+  return { list, look, change, create, rotate }
+}
+
+const madeBy = ({ keyId, accountId, ownAccountId, now, ...operation }: OperationOf<'createKey'>): ListedKey => ({
+  id: keyId,
+  accountId: accountId ?? ownAccountId,
+  accountName: '',
+  name: operation.name,
+  display: operation.display,
+  plan: operation.plan,
+  limitPicos: operation.limitPicos,
+  expiresAt: operation.expiresAt,
+  isActive: true,
+  isAccountActive: true,
+  spentPicos: ZERO,
+  createdAt: now,
+  lastUsedAt: null,
+  lastSyncedAt: now,
+  previous: null,
+})
+
+/** The key that a body asks for, or what is wrong with the body. */
+function wantedOf(caller: ApiCaller, body: NewKeyBody, now: number, hasPlan: (plan: string) => boolean): WantedKey | Failure {
+  const { account_id: accountId, name = '', plan = 'default', limit_usd, expires_in_days = null, balance_usd } = body
+  if (accountId === undefined && caller.token.accountIds.length > 0) return forbidden('This token is bound to accounts: name one of them')
+  if (accountId !== undefined && !seesAccount(caller, accountId)) return wrong('account_id', 'There is no such account')
+  const [limitPicos, ref] = [limitOf(limit_usd), refOf(body.ref)]
+  if (limitPicos instanceof Failure) return limitPicos
+  if (ref instanceof Failure) return ref
+  const balance = balance_usd === undefined ? ZERO : usdOf('balance_usd', balance_usd)
+  if (balance instanceof Failure) return balance
+  if (balance < ZERO) return wrong('balance_usd', '0 USD or more')
+  if (ref !== '' && balance === ZERO) return wrong('balance_usd', 'A reference is that of a payment: say how much it was')
+  if (balance > ZERO && !maySee(caller.token.scope, 'all')) return forbidden(NEEDS_ALL)
+  const problem = name === '' ? undefined : problemOfName(name)
+  if (problem !== undefined) return wrong('name', problem)
+  if (!hasPlan(plan)) return wrong('plan', 'There is no such plan')
+  const topUp = firstTopUp(newId('crd', now), balance, ref)
+  return { keyId: newId('key', now), name, accountId: accountId ?? null, plan, limitPicos, expiresInDays: expires_in_days, topUp }
+}
