@@ -10,10 +10,14 @@ const TICK_MS = 10
 const RUNS_MAX = 20
 
 /** Waits for what no event tells. */
-export async function until(holds: () => boolean | Promise<boolean>, what = `${holds}`, limitMs = LIMIT_MS): Promise<void> {
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  what: string | (() => string) = `${holds}`,
+  limitMs = LIMIT_MS,
+): Promise<void> {
   const endMs = performance.now() + limitMs
   while (!(await holds())) {
-    if (performance.now() > endMs) throw new Error(`not so after ${limitMs} ms: ${what}`)
+    if (performance.now() > endMs) throw new Error(`not so after ${limitMs} ms: ${typeof what === 'string' ? what : what()}`)
     await Bun.sleep(LOOK_MS)
   }
 }

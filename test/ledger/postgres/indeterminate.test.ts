@@ -103,10 +103,16 @@ for (const [what, loss, spent] of [
     await until(async () => (await rows())?.receipts === 2n, 'it is replayed')
     expect((await rows())?.balance).toBe(usd('10') - 2n * COST)
     // The server may count as silent for a moment more.
-    let asked = 0
-    await until(async () => (await hold(`next_${++asked}`, '9.9')) === 'held', 'it holds again')
+    const answers: string[] = []
+    const holdNext = async (): Promise<boolean> =>
+      answers.push(await hold(`next_${answers.length + 1}`, '9.9')) > 0 && answers.at(-1) === 'held'
+    await until(
+      holdNext,
+      () =>
+        `it holds again, after ${answers.length} that were ${[...new Set(answers)]}, with ${balance()} and ${ledger.holds().length} holds`,
+    )
     expect(balance()).toBe(usd('10') - 2n * COST)
-    expect(await settle(`next_${asked}`)).toBe('settled')
+    expect(await settle(`next_${answers.length}`)).toBe('settled')
     expect([balance(), await rows()]).toEqual([usd('10') - 3n * COST, { balance: usd('10') - 3n * COST, receipts: 3n }])
     await close()
   })
