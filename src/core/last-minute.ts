@@ -3,6 +3,8 @@
  * Rules: pages.md "Now".
  */
 
+import { binOf, TIME_BINS, timeOfRank } from './times.ts'
+
 const SECONDS = 60
 const SECOND_MS = 1_000
 
@@ -50,35 +52,18 @@ export class LastMinute {
   }
 }
 
-/** A bin is 9 % wide, so its middle is at most 4.5 % away from any time in it. */
-const BINS_AN_OCTAVE = 8
-const SMALLEST_MS = 1 / 16
-const OCTAVES = 24
-const BINS = OCTAVES * BINS_AN_OCTAVE
-
 /** Times of the last minute, from a sixteenth of a millisecond to seventeen minutes; a time outside this range counts as the nearest in it. */
 export class RecentTimes {
-  readonly #minute = new LastMinute(BINS)
+  readonly #minute = new LastMinute(TIME_BINS)
 
   add(ms: number, nowMs: number): void {
-    const bin = Math.floor(Math.log2(ms / SMALLEST_MS) * BINS_AN_OCTAVE)
-    this.#minute.add(Math.min(BINS - 1, Math.max(0, bin)), nowMs)
+    this.#minute.add(binOf(ms), nowMs)
   }
 
   /** `p50Ms`, `p99Ms`: within 5 %; null where the last minute has no times. */
   read(nowMs: number): Readonly<{ count: number; p50Ms: number | null; p99Ms: number | null }> {
     const counts = this.#minute.sums(nowMs)
     const count = counts.reduce((sum, more) => sum + more, 0)
-    return { count, p50Ms: quantile(counts, count * 0.5), p99Ms: quantile(counts, count * 0.99) }
+    return { count, p50Ms: timeOfRank(counts, count * 0.5), p99Ms: timeOfRank(counts, count * 0.99) }
   }
-}
-
-/** The middle of the bin that holds the time of this rank. */
-function quantile(counts: readonly number[], rank: number): number | null {
-  let seen = 0
-  for (const [bin, count] of counts.entries()) {
-    seen += count
-    if (count > 0 && seen >= rank) return SMALLEST_MS * 2 ** ((bin + 0.5) / BINS_AN_OCTAVE)
-  }
-  return null
 }
