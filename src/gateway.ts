@@ -7,9 +7,13 @@ import { version } from '../package.json' with { type: 'json' }
 import type { Config } from './config/config.ts'
 import type { ConfigProblems } from './config/problems.ts'
 import { reloadable } from './config/reloadable.ts'
+import { HistoryRecorder } from './core/history/recorder.ts'
 import { type Departure, departure } from './departure.ts'
 import { alarmsTo, factsNow, poolOf } from './gateway-parts.ts'
 import { registerGauges } from './gauges.ts'
+import type { HistoryStore } from './history/store.ts'
+import { HistoryWriting } from './history/writing.ts'
+import { historyBeside } from './history-beside.ts'
 import { ClientLimits } from './http/client-limit.ts'
 import { seesSockets } from './http/kernel-sockets.ts'
 import type { Ledger } from './ledger/ledger.ts'
@@ -44,6 +48,8 @@ export type GatewayOptions = Readonly<{
   startBodyThread: () => Worker
   /** Makes a Worker of `src/answers/thread.ts`. */
   startAnswersThread: () => Worker
+  /** Makes a Worker of `src/history/thread.ts`. */
+  startHistoryThread: () => Worker
   /** Overrides of the configuration, from the command line. */
   host: string | undefined
   port: number | undefined
@@ -85,7 +91,8 @@ export type GatewayProblem = Readonly<{ problem: 'ledger'; message: string }> | 
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway | GatewayProblem> {
   const { startThread, config } = options
-  const metrics = makeMetrics()
+  const recorder = new HistoryRecorder({ boot: Bun.randomUUIDv7(), now: Date.now })
+  const metrics = makeMetrics((line) => recorder.ended(line))
   const alarms = new Alarms(Date.now)
   const { node } = { node: undefined, ...config.ledger }
   const log = makeLog({ write: options.log, node, ...alarmsTo(alarms, metrics) })
@@ -108,7 +115,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const { relay, keyLimits, live, bodies, bodyReader, kept } = relayOfGateway(world, opened, options)
   registerGauges({ world, bodies, pool, recovered, ledgerPath: path, shared: isRelay(config) ? undefined : shared })
   const clientLimits = new ClientLimits({ limits: world.limits, now: monotonicMs })
-  const site = siteOf(world, path, { options, state, alarms, upstreams: pool, running: () => relay.running })
+  const ask = config.ledger.kind === 'postgres' ? () => site.people().db.ask : undefined
+  const store = historyBeside({ path, startThread: options.startHistoryThread, ask }, world)
+  const site = siteOf(world, path, { options, state, alarms, upstreams: pool, history: store, running: () => relay.running })
+  const history = new HistoryWriting({ store, recorder, monotonicMs })
   const app = buildApp({ world, relay, keyLimits, clientLimits })
   const isShared = options.isShared ?? (config.ledger.kind === 'postgres' || isRelay(config))
   const answering = { app, pages: site.pages, payments: site.payments, upstreams: pool }
@@ -116,11 +126,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const listeners = await listen({ ...options, isShared, siblings: options.siblings ?? 0 }, world, answering)
   if ('problem' in listeners) {
     bodyReader.close()
-    for (const part of [site, reports, kept, ledger]) await part?.close()
+    for (const part of [history, site, reports, kept, ledger]) await part?.close()
     return listeners
   }
   await tellOf(listeners, state, world)
   site.begin()
+  history.begin()
   return {
     url: listeners.url,
     operatorUrl: listeners.operatorUrl,
@@ -136,7 +147,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
       relay,
       live,
       bodyReader,
-      closing: [site, reports, kept],
+      closing: [history, site, reports, kept],
     }),
   }
 }
@@ -146,6 +157,7 @@ type SiteParts = Readonly<{
   state: GatewayState
   alarms: Alarms
   upstreams: UpstreamPool
+  history: Pick<HistoryStore, 'read'>
   running: () => number
 }>
 

@@ -11,6 +11,7 @@ import type { ConfigProblems } from './config/problems.ts'
 import { reloadable } from './config/reloadable.ts'
 import { alarmsTo, factsNow, poolOf } from './gateway-parts.ts'
 import { registerGauges } from './gauges.ts'
+import { historyBeside } from './history-beside.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { Reads } from './ledger/reading/reads.ts'
 import { RelayHub } from './ledger/relays/hub.ts'
@@ -36,6 +37,7 @@ type Options = Readonly<{
   startThread: () => Worker
   startSyncDriver: () => Worker
   startAnswersThread: () => Worker
+  startHistoryThread: () => Worker
   /** The process ids of relays that the ledger process before this one has left running. */
   relays: readonly number[]
   onStep: (step: string) => void
@@ -81,15 +83,17 @@ export async function startLedgerProcess(options: Options): Promise<LedgerProces
   beside.kept = answersBeside(opened, { bytesMax: config.limits.keptAnswersBytes, startThread: options.startAnswersThread }, world)
   noteFound(log, opened)
   registerGauges({ world, bodies: undefined, pool, recovered: opened.recovered, ledgerPath: path, shared: undefined })
+  const history = historyBeside({ path, startThread: options.startHistoryThread, ask: undefined }, world)
   const addresses = new AskedAddresses({ cabinet: state.url, console: '' })
   const site = siteOfGateway({
-    ...{ world, upstreams: pool, alarms, stripeAddress: undefined },
+    ...{ world, upstreams: pool, alarms, history, stripeAddress: undefined },
     config: () => state.config,
     readConfig: options.readConfig,
     urls: () => addresses.now,
     running: () => 0,
   })
   const closeLedger = async (): Promise<void> => {
+    history.close()
     for (const part of [site, reports, beside.kept, ledger]) await part?.close()
   }
   options.onStep('listeners')

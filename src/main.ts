@@ -15,6 +15,7 @@ function main(): void {
     startThread: () => new Worker(new URL('./ledger/thread.ts', import.meta.url)),
     startBodyThread: () => new Worker(new URL('./relay/body-thread.ts', import.meta.url)),
     startAnswersThread: () => new Worker(new URL('./answers/thread.ts', import.meta.url)),
+    startHistoryThread: () => new Worker(new URL('./history/thread.ts', import.meta.url)),
     startSyncDriver: () => new Worker(new URL('./ledger/postgres/sync-driver.ts', import.meta.url)),
     env: takeEnvironment(process.env),
     stdout: (text) => stdout.write(text),

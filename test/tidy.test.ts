@@ -20,6 +20,7 @@ const LAYER: Readonly<Record<string, number>> = {
   docs: 2,
   people: 2,
   answers: 2,
+  history: 2,
   operator: 3,
   payments: 3,
   world: 3,
@@ -30,6 +31,7 @@ const LAYER: Readonly<Record<string, number>> = {
   members: 4,
   gauges: 4,
   'answers-beside': 4,
+  'history-beside': 4,
   'timer-wheel-driver': 2,
   'real-world': 4,
   'ledger-of-gateway': 4,
@@ -42,7 +44,7 @@ const LAYER: Readonly<Record<string, number>> = {
   cli: 5,
   main: 5,
 }
-const MAY_IMPORT_DB = new Set(['db', 'ledger', 'people', 'answers', 'cli'])
+const MAY_IMPORT_DB = new Set(['db', 'ledger', 'people', 'answers', 'history', 'cli'])
 /** The edges do not know each other; relay and http share the world. */
 const NEIGHBOURS_ALLOWED = new Set([
   'relay world',

@@ -11,6 +11,8 @@ export type CliEnvironment = Readonly<{
   startBodyThread: () => Worker
   /** Starts the thread of kept answers; its URL is made there, too. */
   startAnswersThread: () => Worker
+  /** Starts the thread of the history; its URL is made there, too. */
+  startHistoryThread: () => Worker
   env: Environment
   stdout: (text: string) => void
   /** Writes to standard output without escaping, for lines that are signed. */

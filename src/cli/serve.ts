@@ -33,7 +33,7 @@ export type ServeOptions = Readonly<{
 /** Resolves with the exit code when the gateway has drained. */
 export async function serve(options: ServeOptions, environment: CliEnvironment): Promise<number> {
   const { slot, processes: count } = options
-  const { startThread, startSyncDriver, startBodyThread, startAnswersThread, stdout, stderr } = environment
+  const { startThread, startSyncDriver, startBodyThread, startAnswersThread, startHistoryThread, stdout, stderr } = environment
   const load = (): Config | ConfigProblems => {
     const loaded = loadConfig({ file: options.config, folder: environment.folder, env: environment.env })
     return 'problems' in loaded || slot === undefined ? loaded : configOfSlot(loaded, slot)
@@ -66,6 +66,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     startSyncDriver,
     startBodyThread,
     startAnswersThread,
+    startHistoryThread,
     host: options.host,
     port: options.port,
     ...(config.ledger.kind === 'postgres' ? { version: versionText() } : {}),
@@ -105,10 +106,10 @@ async function serveLedger(
   config: Config,
   load: () => Config | ConfigProblems,
   relays: readonly number[],
-  { startThread, startSyncDriver, startAnswersThread, stdout, stderr }: CliEnvironment,
+  { startThread, startSyncDriver, startAnswersThread, startHistoryThread, stdout, stderr }: CliEnvironment,
 ): Promise<number> {
   const { startLedgerProcess } = await import('../ledger-process.ts')
-  const threads = { startThread, startSyncDriver, startAnswersThread }
+  const threads = { startThread, startSyncDriver, startAnswersThread, startHistoryThread }
   const begun = await startLedgerProcess({ config, readConfig: load, ...threads, relays, onStep: tellStep, log: logToStderr() })
   if ('problem' in begun) {
     stderr(`tollgate: ${begun.message}\n`)

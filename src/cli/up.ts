@@ -57,6 +57,7 @@ async function start(folder: string, readConfig: () => Config | ConfigProblems):
     startSyncDriver: () => new Worker(new URL('../ledger/postgres/sync-driver.ts', import.meta.url)),
     startBodyThread: () => new Worker(new URL('../relay/body-thread.ts', import.meta.url)),
     startAnswersThread: () => new Worker(new URL('../answers/thread.ts', import.meta.url)),
+    startHistoryThread: () => new Worker(new URL('../history/thread.ts', import.meta.url)),
     host: undefined,
     log: logToStderr(),
   }

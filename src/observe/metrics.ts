@@ -79,7 +79,8 @@ const NONE = 'none'
 const BREAKER_VALUES = { closed: 0, open: 1, 'half-open': 1 } as const
 const PICOS_PER_USD = 1e12
 
-export function makeMetrics(): Metrics {
+/** `alsoEnded`: called with each line, too. */
+export function makeMetrics(alsoEnded: (line: RequestLine) => void = () => undefined): Metrics {
   const seen = instruments()
   const families: Family[] = [...Object.values(seen), ...processMetrics()]
   const causes = new CauseLabel()
@@ -87,6 +88,7 @@ export function makeMetrics(): Metrics {
   return {
     requestEnded(line) {
       pulse.ended(line)
+      alsoEnded(line)
       countRequest(seen, line)
       countUse(seen, line)
       if (line.cause !== undefined) seen.faults.add([line.upstream ?? NONE, causes.of(line.cause)])

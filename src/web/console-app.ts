@@ -9,6 +9,7 @@ import { consoleBooks } from './api/console-books.ts'
 import { consoleCredits } from './api/console-credits.ts'
 import { consoleKeys } from './api/console-keys.ts'
 import { consolePeople } from './api/console-people.ts'
+import { historyRoutes } from './api/history.ts'
 import { nowRoutes } from './api/now.ts'
 import { peopleRoutes } from './api/people.ts'
 import { upstreamRoutes } from './api/upstreams.ts'
@@ -22,6 +23,7 @@ export const consoleApp = (site: Site) => {
     .use(peopleRoutes(site, 'console'))
     .use(codeRoutes(site, acts))
     .use(nowRoutes(site))
+    .use(historyRoutes(site, acts))
     .use(upstreamRoutes(site))
     .use(catalogRoutes(site))
     .use(consoleAccounts(site, acts))

@@ -25,6 +25,7 @@ export type SiteParts = Readonly<{
   readConfig: () => Config | ConfigProblems
   urls: PeopleParts['urls']
   alarms: Alarms
+  history: Site['history']
   running: () => number
   /** The address of a server that stands in for Stripe. */
   stripeAddress: StripeAddress | undefined

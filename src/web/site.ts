@@ -3,6 +3,7 @@
 import type { Alerts } from '../alerts/alerts.ts'
 import type { Config, PaymentsConfig } from '../config/config.ts'
 import type { ConfigProblems } from '../config/problems.ts'
+import type { HistoryStore } from '../history/store.ts'
 import type { Alarms } from '../observe/alarms.ts'
 import type { Payments } from '../payments/payments.ts'
 import type { People } from '../people/people.ts'
@@ -30,6 +31,8 @@ export type Site = Readonly<{
   /** Reads the file anew, as a reload would. */
   readConfig: () => Config | ConfigProblems
   alarms: Alarms
+  /** Requests of all processes and nodes by minute and hour. */
+  history: Pick<HistoryStore, 'read'>
   /** The number of requests and streams that have not ended. */
   running: () => number
 }>

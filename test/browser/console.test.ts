@@ -105,7 +105,7 @@ test('an upstream is taken out with a reason and put back, by keyboard alone', a
   await page.getByLabel('Reason').fill('vendor <b>maintenance</b>')
   await page.keyboard.press('Enter')
   await card.getByText('vendor <b>maintenance</b>').waitFor()
-  await page.getByRole('link', { name: 'Now', exact: true }).click()
+  await page.getByRole('link', { name: 'Overview', exact: true }).click()
   await page.getByText('upstream-1 is out').first().waitFor()
   await page.getByRole('link', { name: 'Upstreams', exact: true }).click()
   await card.getByRole('button', { name: 'Put back…' }).click()
@@ -136,7 +136,7 @@ test('green is an upstream that has answered since its last failure, whatever it
     [null, failed(late), 'has not answered yet'],
   ] as const) {
     shown = { last_answer, last_failure }
-    await page.getByRole('link', { name: 'Now', exact: true }).click()
+    await page.getByRole('link', { name: 'Overview', exact: true }).click()
     await page.getByRole('link', { name: 'Upstreams', exact: true }).click()
     await page
       .getByRole('region', { name: 'upstream-1', exact: true })
@@ -208,7 +208,7 @@ for (const look of LOOKS)
   test(`axe-core finds nothing serious, and nothing is wider than the screen: ${look.colorScheme}, ${look.width} px`, async () => {
     const { page, complaints, close } = await enter(look)
     expect(await page.evaluate('scrollY'), 'the first page begins at its top, where the ways to others are').toBe(0)
-    for (const way of ['Now', 'Upstreams', 'Catalog']) {
+    for (const way of ['Overview', 'Upstreams', 'Catalog']) {
       await page.getByRole('link', { name: way, exact: true }).click()
       await page.locator('.rows').first().waitFor()
       await lookAt(page, way)

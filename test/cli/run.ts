@@ -10,6 +10,7 @@ import { startThread } from '../support/threads.ts'
 export const NOW = Date.UTC(2026, 10, 21, 12)
 const startBodyThread = (): Worker => new Worker(new URL('../../src/relay/body-thread.ts', import.meta.url))
 const startAnswersThread = (): Worker => new Worker(new URL('../../src/answers/thread.ts', import.meta.url))
+const startHistoryThread = (): Worker => new Worker(new URL('../../src/history/thread.ts', import.meta.url))
 const startSyncDriver = (): Worker => new Worker(new URL('../../src/ledger/postgres/sync-driver.ts', import.meta.url))
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>
@@ -30,6 +31,7 @@ export class Workplace {
       startSyncDriver,
       startBodyThread,
       startAnswersThread,
+      startHistoryThread,
       env: this.env,
       stdout,
       stderr,

@@ -39,6 +39,7 @@ import { TIMINGS, type Timings } from '../../src/relay/timings.ts'
 import type { World } from '../../src/world.ts'
 import { startAnswersThread } from './answers-thread.ts'
 import { startBodyThread } from './body-thread.ts'
+import { startHistoryThread } from './history-thread.ts'
 import { sha256, usd } from './ledger.ts'
 import { startSyncDriver } from './postgres-connection.ts'
 import { startThread } from './threads.ts'
@@ -185,6 +186,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     startSyncDriver,
     startBodyThread: options.startBodyThread ?? startBodyThread,
     startAnswersThread: options.startAnswersThread ?? startAnswersThread,
+    startHistoryThread,
     host: undefined,
     port: undefined,
     log: (line) => lines.push(JSON.parse(line)),

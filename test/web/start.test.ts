@@ -16,6 +16,7 @@ const gateway = await startGateway({
   startThread: () => new Worker(new URL('file://${root}/src/ledger/thread.ts')),
   startBodyThread: () => new Worker(new URL('file://${root}/src/relay/body-thread.ts')),
   startAnswersThread: () => new Worker(new URL('file://${root}/src/answers/thread.ts')),
+  startHistoryThread: () => new Worker(new URL('file://${root}/src/history/thread.ts')),
   host: undefined, port: 0, log: () => undefined,
 })
 const base = gateway.url.replace('127.0.0.1', 'localhost')

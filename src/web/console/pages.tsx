@@ -17,7 +17,7 @@ import { UpstreamsPage } from './pages/upstreams.tsx'
 type Page = Readonly<{ path: string; title: string; page: ComponentType }>
 
 export const PAGES: readonly Page[] = [
-  { path: '/console', title: 'Now', page: NowPage },
+  { path: '/console', title: 'Overview', page: NowPage },
   { path: '/console/accounts', title: 'Accounts', page: AccountsPage },
   { path: '/console/keys', title: 'Keys', page: KeysPage },
   { path: '/console/requests', title: 'Requests', page: RequestsPage },

@@ -48,6 +48,10 @@ export const LOG_ALARMS: Readonly<Record<string, Words>> = {
     title: 'Finished answers are not kept for a restart',
     todo: 'Nothing is charged twice; a repetition after a restart may be told that its answer is gone. See the log line, and look at the disk: free room, permissions, health. A file that was set aside may be removed.',
   },
+  history: {
+    title: 'The charts may get a gap',
+    todo: 'No request and no money depends on it. See the log line, and look at the disk: free room, permissions, health. A file that was set aside may be removed.',
+  },
   'an answer could not be kept': { title: 'An answer could not be kept', todo: `${BUG} Its client got it, and it was charged once.` },
   'a page failed by a bug': { title: 'A page failed by a bug', todo: BUG },
   'a route failed by a bug': { title: 'A route failed by a bug', todo: BUG },

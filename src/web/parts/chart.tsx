@@ -3,13 +3,12 @@
  * from screen readers. Its colours follow the theme.
  */
 
-import { useEffect, useRef } from 'preact/hooks'
-import './language.ts'
+import { useMemo } from 'preact/hooks'
 import UPlot from 'uplot'
+import { axisOf, HEIGHT_PX, Plot } from './plot.tsx'
 
 export type Series = Readonly<{ name: string; colour: string; values: readonly number[] }>
 
-const HEIGHT_PX = 240
 /** Colours with enough contrast on the light and the dark ground. */
 const COLOURS = ['#0f9673', '#5b78e0', '#d08a2e', '#b255a5', '#3a9cc0', '#c65653', '#7d9a34'] as const
 /** The colour of a series that has none of its own. */
@@ -41,35 +40,19 @@ export function Bars({
   showValue: (value: number) => string
   point: (index: number | null) => void
 }>) {
-  const frame = useRef<HTMLDivElement>(null)
-  useEffect(() => {
-    const element = frame.current
-    if (element === null) return
-    const draw = () => new UPlot(optionsOf(element, days, series, showValue, point), dataOf(days, series), element)
-    let plot = draw()
-    const redraw = (): void => {
-      plot.destroy()
-      plot = draw()
-    }
-    const theme = matchMedia('(prefers-color-scheme: dark)')
-    const resized = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT_PX }))
-    theme.addEventListener('change', redraw)
-    resized.observe(element)
-    return () => {
-      theme.removeEventListener('change', redraw)
-      resized.disconnect()
-      plot.destroy()
-    }
-  }, [days, series])
+  const drawn = useMemo(
+    () => ({ options: (element: HTMLElement) => optionsOf(element, days, series, showValue, point), data: dataOf(days, series) }),
+    [days, series],
+  )
   return (
     <figure class="chart" aria-hidden="true">
-      <div class="chart-frame" ref={frame} />
+      <Plot {...drawn} />
       <Legend series={series} />
     </figure>
   )
 }
 
-const Legend = ({ series }: Readonly<{ series: readonly Series[] }>) => (
+export const Legend = ({ series }: Readonly<{ series: readonly Pick<Series, 'name' | 'colour'>[] }>) => (
   <ul class="legend">
     {series.map(({ name, colour }) => (
       <li key={name}>
@@ -97,10 +80,7 @@ function optionsOf(
   showValue: (value: number) => string,
   point: (index: number | null) => void,
 ): UPlot.Options {
-  const style = getComputedStyle(element)
-  const ink = style.getPropertyValue('--ink-quiet')
-  const line = style.getPropertyValue('--line')
-  const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: `12px ${style.fontFamily}` }
+  const axis = axisOf(element)
   const paths = UPlot.paths.bars?.({ size: [0.7, 48] })
   return {
     width: element.clientWidth,

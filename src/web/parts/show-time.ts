@@ -15,6 +15,10 @@ export const showDay = (date: string): string => DAY.format(Date.parse(`${date}T
 export const showDate = inBoth({ day: 'numeric', month: 'short', year: 'numeric' })
 /** "22 Nov, 14:03:05". */
 export const showMoment = inBoth({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' })
+/** "14:03". */
+export const showTime = inBoth({ hour: '2-digit', minute: '2-digit' })
+/** "22 Nov", of a moment. */
+export const showShortDay = inBoth({ day: 'numeric', month: 'short' })
 export const showCount = (count: number): string => COUNT.format(count)
 
 /** 950 → "950 ms", 12345 → "12.3 s". */

@@ -8,6 +8,7 @@ import { PageHead } from '../../parts/shell.tsx'
 import { showCount, showMoment } from '../../parts/show-time.ts'
 import { Table } from '../../parts/table.tsx'
 import { type Live, useNow } from '../live.ts'
+import { HistorySection } from './history.tsx'
 import { counted, inWords, lostText, refusalsText, STATE_TEXTS, showBytes, showMoney, showMs, showUptime, UNKNOWN } from './now.words.ts'
 import { Fact, Figure } from './now-figures.tsx'
 
@@ -17,7 +18,7 @@ export const NowPage = () => {
   const isOld = live.state === 'lost' || live.state === 'paused'
   return (
     <>
-      <PageHead title="Now">
+      <PageHead title="Overview">
         <InWords now={now} />
         <span class="live">
           <Badge
@@ -29,6 +30,7 @@ export const NowPage = () => {
       <div class={isOld ? 'now is-old' : 'now'}>
         <Verdict now={now} />
         <Requests live={live} now={now} />
+        <HistorySection />
         <Money now={now} />
         <Upstreams upstreams={now?.upstreams ?? []} />
         <Inside now={now} />

@@ -44,7 +44,7 @@ export const refusalsText = ({ refusals }: NowDocument['requests']): string =>
   refusals.length === 0 ? 'none' : refusals.map(({ name, count }) => `${showCount(count)} ${wordsOf(name)}`).join(', ')
 
 /** "rateLimited" → "rate limited". */
-const wordsOf = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+export const wordsOf = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 export function inWords(now: NowDocument): string {
   const { requests, first_byte, today, upstreams, alarms, ledger } = now
@@ -62,4 +62,19 @@ export function inWords(now: NowDocument): string {
   ]
     .filter((sentence) => sentence !== '')
     .join(' ')
+}
+
+/** What a mark of the history stands for. */
+export const MARK_TEXTS: Readonly<Record<'began' | 'lost' | 'setUpstreamOut' | 'failover', (what: string) => string>> = {
+  began: () => 'a process began',
+  lost: () => 'a process ended without a word: its last seconds may be missing',
+  setUpstreamOut: (what) => `upstream ${what}`,
+  failover: () => 'Postgres failed over',
+}
+
+/** 150 after 100 → "+50 %". */
+export function changeText(now: number, before: number): string {
+  if (before === 0) return now === 0 ? '±0 %' : 'new'
+  const percent = Math.round((now / before - 1) * 100)
+  return percent === 0 ? '±0 %' : `${percent > 0 ? '+' : '−'}${showCount(Math.abs(percent))} %`
 }

@@ -1,0 +1,107 @@
+/**
+ * Requests, refusals and times of a span, by model or by upstream, over all processes and nodes, with what happened in it. A chart's parts and its marks come in one
+ * document, so that they are of one moment. Rules: pages.md "History".
+ */
+
+import { Elysia, t } from 'elysia'
+import type { HistoryFound, WriterSeen } from '../../core/history/kept.ts'
+import { partsOf, spanOf } from '../../core/history/series.ts'
+import { DAY_MS, edgeOf, isoTime } from '../../core/utc.ts'
+import type { AuditRow } from '../../ledger/reading/operator-lists.ts'
+import type { Site } from '../site.ts'
+import { refuse } from './answers.ts'
+import { type Caller, callerMacro } from './caller.ts'
+import { type ConsoleActs, NO_STORE, oneOf } from './console-acts.ts'
+
+const SPANS = { hour: 3_600_000, day: DAY_MS, week: 7 * DAY_MS, month: 30 * DAY_MS } as const
+const DAYS_MAX = 400
+const TIME = 'A day or a time, such as 2026-11-30 or 2026-11-30T12:00:00Z'
+const EDGE = t.Optional(t.String({ maxLength: 40, description: TIME }))
+const ACCOUNTS = 10
+const LINES_MAX = 24
+const MARKS_MAX = 50
+const MARKED = ['setUpstreamOut', 'failover'] as const
+
+const QUERY = t.Object({
+  span: t.Optional(oneOf(Object.keys(SPANS) as (keyof typeof SPANS)[], 'hour, day, week or month')),
+  from: EDGE,
+  to: EDGE,
+  by: t.Optional(oneOf(['model', 'upstream'], 'By model or by upstream')),
+})
+
+export function historyRoutes(site: Site, { ask }: ConsoleActs) {
+  const { world, people, history } = site
+  return new Elysia({ name: 'history', prefix: '/console/api' }).use(callerMacro(people, 'console')).get(
+    '/history',
+    async ({ caller, query: { span = 'hour', by = 'upstream', ...edges }, set }) => {
+      Object.assign(set.headers, NO_STORE)
+      const now = world.clock.now()
+      const times = timesOf(edges, SPANS[span], now)
+      if (times instanceof Response) return times
+      const asked = spanOf(times.from, times.to, now)
+      const found = await history.read({ span: asked, by })
+      if (found === undefined) return refuse(503, 'The history cannot be read now. Try again', { retryAfterS: 5 })
+      return {
+        from: isoTime(asked.from * 1_000),
+        to: isoTime(asked.to * 1_000),
+        part_s: asked.partS,
+        parts: [...partsOf(asked)],
+        all: found.all,
+        lines: found.lines.slice(0, LINES_MAX),
+        accounts: await accountsOf(found, caller, ask),
+        marks: [...found.writers.flatMap((writer) => writerMarks(writer, asked)), ...(await actsOf(times, caller, ask))].toSorted((a, b) =>
+          a.at.localeCompare(b.at),
+        ),
+      }
+    },
+    { person: true, query: QUERY },
+  )
+}
+
+type Edges = Readonly<{ from?: string | undefined; to?: string | undefined }>
+type Times = Readonly<{ from: number; to: number }>
+
+/** A span given by its edges, or one that ends now. */
+function timesOf({ from, to }: Edges, spanMs: number, now: number): Times | Response {
+  const end = to === undefined ? now : edgeOf(to, 'end')
+  if (end === undefined) return refuse(400, TIME, { field: 'to' })
+  const start = from === undefined ? end - spanMs : edgeOf(from, 'start')
+  if (start === undefined) return refuse(400, TIME, { field: 'from' })
+  if (start >= end) return refuse(400, 'The span ends before it begins', { field: 'from' })
+  return end - start <= DAYS_MAX * DAY_MS ? { from: start, to: end } : refuse(400, `At most ${DAYS_MAX} days at once`, { field: 'from' })
+}
+
+/** The accounts with the most requests, by name; a name that cannot be read now is ''. `before`: requests in the span before. */
+async function accountsOf({ accounts, accountsBefore }: HistoryFound, caller: Caller, ask: ConsoleActs['ask']) {
+  const before = new Map(accountsBefore.map(({ account, requests }) => [account, requests]))
+  const named = []
+  for (const { account, requests, refused } of accounts.filter((one) => one.account !== '').slice(0, ACCOUNTS)) {
+    const page = await ask<'accounts'>(caller, { kind: 'accounts', search: account, limit: 1 })
+    const name = page === undefined || page instanceof Response ? '' : (page.rows.find(({ id }) => id === account)?.name ?? '')
+    named.push({ id: account, name, requests, refused, before: before.get(account) ?? 0 })
+  }
+  return named
+}
+
+/** What operators did in the span, as far as it can be read now. */
+async function actsOf(times: Times, caller: Caller, ask: ConsoleActs['ask']): Promise<readonly Mark[]> {
+  const marks = []
+  for (const action of MARKED) {
+    const page = await ask<'audit'>(caller, { kind: 'audit', action, ...times, limit: MARKS_MAX })
+    if (!(page instanceof Response)) marks.push(...page.rows.map(actMark))
+  }
+  return marks
+}
+
+type Mark = Readonly<{ at: string; kind: 'began' | 'lost' | (typeof MARKED)[number]; what: string }>
+
+const writerMarks = ({ beganAt, lostAfter }: WriterSeen, { from }: Readonly<{ from: number }>): readonly Mark[] => [
+  ...(beganAt >= from ? [{ at: isoTime(beganAt * 1_000), kind: 'began' as const, what: '' }] : []),
+  ...(lostAfter !== null && lostAfter >= from ? [{ at: isoTime(lostAfter * 1_000), kind: 'lost' as const, what: '' }] : []),
+]
+
+const actMark = ({ at, action, target, after }: AuditRow): Mark => ({
+  at: isoTime(at),
+  kind: action === 'failover' ? 'failover' : 'setUpstreamOut',
+  what: action === 'failover' ? '' : `${target} ${(JSON.parse(after) as { isOut?: unknown }).isOut === false ? 'back' : 'out'}`,
+})

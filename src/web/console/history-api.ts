@@ -1,0 +1,40 @@
+/** The history as the page asks for it: a span that ends now, or one with its own edges, both of which stand in the page's address. Rules: pages.md "History". */
+
+import type { Got } from '../parts/ask.ts'
+import { api } from './api.ts'
+
+export type History = Got<typeof api.history.get>
+export type Line = History['all']
+
+export const SPANS = [
+  { span: 'hour', text: 'Last hour' },
+  { span: 'day', text: '24 hours' },
+  { span: 'week', text: '7 days' },
+  { span: 'month', text: '30 days' },
+] as const
+type Span = (typeof SPANS)[number]['span']
+type By = 'model' | 'upstream'
+
+/** `from`, `to`: moments in ISO 8601, which win over `span`. */
+export type HistoryView = Readonly<{ span: Span; by: By; from?: string | undefined; to?: string | undefined }>
+
+/** The view in an address; what is none is the default. */
+export function viewOf({ span, by, from, to }: Readonly<Record<string, string | undefined>>): HistoryView {
+  const known = SPANS.find((one) => one.span === span)?.span ?? 'hour'
+  const isSpan = from !== undefined && to !== undefined && Date.parse(from) < Date.parse(to)
+  return { span: known, by: by === 'model' ? 'model' : 'upstream', ...(isSpan ? { from, to } : {}) }
+}
+
+export const askHistory = ({ span, by, from, to }: HistoryView) =>
+  api.history.get({ query: { span, by, ...(from === undefined || to === undefined ? {} : { from, to }) } })
+
+/** How often a span that ends now is asked for anew: its last part grows. */
+export const againMs = ({ part_s }: Pick<History, 'part_s'>): number => Math.max(10_000, Math.min(part_s * 1_000, 300_000))
+
+export const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
+
+/** The middle time of the parts in which there were any, by their requests: good enough to compare, and named so. */
+export function typicalMs({ first_byte }: Line): number | null {
+  const all = first_byte.flatMap(({ p50_ms }) => (p50_ms === null ? [] : [p50_ms])).toSorted((a, b) => a - b)
+  return all[Math.floor(all.length / 2)] ?? null
+}

@@ -1,0 +1,126 @@
+/**
+ * Counts or times over a span: stacked bars or lines, with a vertical line for each thing that happened, and a span that is chosen by drawing over it.
+ * Rules: pages.md "History".
+ */
+
+import { useMemo } from 'preact/hooks'
+import UPlot from 'uplot'
+import { Legend } from '../../parts/chart.tsx'
+import { axisOf, HEIGHT_PX, Plot } from '../../parts/plot.tsx'
+import { showShortDay, showTime } from '../../parts/show-time.ts'
+import { isUtc } from '../../parts/zone.ts'
+
+/** `values`: one of each part; null: there is none. */
+type Series = Readonly<{ name: string; colour: string; values: readonly (number | null)[] }>
+type ChartMark = Readonly<{ at: string; isBad: boolean }>
+
+type Chart = Readonly<{
+  /** The starts of the parts, and how long each is. */
+  parts: readonly string[]
+  partS: number
+  series: readonly Series[]
+  isStacked: boolean
+  showValue: (value: number) => string
+  marks: readonly ChartMark[]
+  /** Called with the part that is pointed at; null: none. */
+  point: (index: number | null) => void
+  /** Called with a span that was drawn over, in ISO 8601. */
+  choose: (from: string, to: string) => void
+}>
+
+/** A stroke that is shorter is a click. */
+const STROKE_PX_MIN = 8
+
+export const TimeChart = (chart: Chart) => {
+  const { parts, series, marks, isStacked } = chart
+  const zone = isUtc.value
+  const drawn = useMemo(
+    () => ({ options: (element: HTMLElement) => optionsOf(element, chart), data: dataOf(chart) }),
+    [parts, series, marks, zone],
+  )
+  return (
+    <figure class="chart" aria-hidden="true">
+      <Plot {...drawn} />
+      {(isStacked || series.length > 1) && <Legend series={series} />}
+    </figure>
+  )
+}
+
+const secondsOf = (iso: string): number => Date.parse(iso) / 1_000
+
+/** Stacks each series on those before it; the tallest is drawn first, so that all are seen. */
+function dataOf({ parts, series, isStacked }: Chart): UPlot.AlignedData {
+  const times = parts.map(secondsOf)
+  if (!isStacked) return [times, ...series.map(({ values }) => [...values])]
+  const tops = series.map((_, index) =>
+    parts.map((_part, at) => series.slice(0, index + 1).reduce((sum, { values }) => sum + (values[at] ?? 0), 0)),
+  )
+  return [times, ...tops.reverse()]
+}
+
+function optionsOf(element: HTMLElement, { parts, partS, series, isStacked, showValue, marks, point, choose }: Chart): UPlot.Options {
+  const axis = axisOf(element)
+  const [first = 0, end = 0] = [secondsOf(parts[0] ?? ''), secondsOf(parts.at(-1) ?? '') + partS]
+  const isoAt = (second: number): string => new Date(Math.round(Math.min(Math.max(second, first), end)) * 1_000).toISOString()
+  const bars = UPlot.paths.bars?.({ size: [0.8, 40], align: 1 })
+  const ofSeries = ({ colour }: Series): UPlot.Series =>
+    isStacked
+      ? { fill: colour, stroke: colour, width: 0, points: { show: false }, ...(bars === undefined ? {} : { paths: bars }) }
+      : { stroke: colour, width: 1.5, points: { show: true, size: 4, fill: colour }, spanGaps: false }
+  return {
+    width: element.clientWidth,
+    height: HEIGHT_PX,
+    legend: { show: false },
+    ...(isUtc.value ? { tzDate: (seconds: number) => UPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') } : {}),
+    cursor: { y: false, drag: { x: true, y: false, setScale: false }, points: { show: false } },
+    hooks: {
+      setCursor: [({ cursor: { idx } }) => point(idx ?? null)],
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select
+          if (width >= STROKE_PX_MIN) choose(isoAt(plot.posToVal(left, 'x')), isoAt(plot.posToVal(left + width, 'x')))
+        },
+      ],
+      draw: [(plot) => drawMarks(plot, element, marks)],
+    },
+    scales: { x: { range: () => [first, end] }, y: { range: (_, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+    axes: [
+      {
+        ...axis,
+        size: 32,
+        grid: { show: false },
+        space: 64,
+        values: (_, seconds) => seconds.map((second) => tickText(second, end - first)),
+      },
+      { ...axis, size: 64, values: (_, values) => values.map(showValue) },
+    ],
+    series: [{}, ...(isStacked ? series.toReversed() : series).map(ofSeries)],
+  }
+}
+
+const DAY_S = 86_400
+
+/** A tick of the axis: a time of day, or the day where the span has more than two. */
+function tickText(second: number, spanS: number): string {
+  const iso = new Date(second * 1_000).toISOString()
+  return spanS > 2 * DAY_S ? showShortDay(iso) : showTime(iso)
+}
+
+/** Vertical lines, dashed where requests may be missing. */
+function drawMarks(plot: UPlot, element: HTMLElement, marks: readonly ChartMark[]): void {
+  const { ctx, bbox } = plot
+  const style = getComputedStyle(element)
+  ctx.save()
+  for (const { at, isBad } of marks) {
+    const x = Math.round(plot.valToPos(secondsOf(at), 'x', true))
+    if (x < bbox.left || x > bbox.left + bbox.width) continue
+    ctx.strokeStyle = style.getPropertyValue(isBad ? '--danger' : '--ink-quiet')
+    ctx.setLineDash(isBad ? [4, 4] : [])
+    ctx.lineWidth = 1
+    ctx.beginPath()
+    ctx.moveTo(x, bbox.top)
+    ctx.lineTo(x, bbox.top + bbox.height)
+    ctx.stroke()
+  }
+  ctx.restore()
+}

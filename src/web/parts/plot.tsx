@@ -1,0 +1,40 @@
+/** A canvas drawn by uPlot that follows its frame's width and the theme. It is hidden from screen readers: each chart says the same in a table or in words beside it. */
+
+import { useEffect, useRef } from 'preact/hooks'
+import './language.ts'
+import UPlot from 'uplot'
+
+export const HEIGHT_PX = 240
+
+/** `options`: made for the frame that the canvas is in, whose style has the colours. A new function or new data draws it anew. */
+export const Plot = ({ options, data }: Readonly<{ options: (element: HTMLElement) => UPlot.Options; data: UPlot.AlignedData }>) => {
+  const frame = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const element = frame.current
+    if (element === null) return
+    const draw = () => new UPlot(options(element), data, element)
+    let plot = draw()
+    const redraw = (): void => {
+      plot.destroy()
+      plot = draw()
+    }
+    const theme = matchMedia('(prefers-color-scheme: dark)')
+    const resized = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: plot.height }))
+    theme.addEventListener('change', redraw)
+    resized.observe(element)
+    return () => {
+      theme.removeEventListener('change', redraw)
+      resized.disconnect()
+      plot.destroy()
+    }
+  }, [options, data])
+  return <div class="chart-frame" ref={frame} />
+}
+
+/** The look of an axis in the theme of the moment. */
+export function axisOf(element: HTMLElement) {
+  const style = getComputedStyle(element)
+  const line = style.getPropertyValue('--line')
+  const of = { stroke: line, width: 1 }
+  return { stroke: style.getPropertyValue('--ink-quiet'), grid: of, ticks: of, font: `12px ${style.fontFamily}` }
+}
