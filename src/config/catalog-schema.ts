@@ -38,6 +38,11 @@ const FIELDS = Type.Array(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,63}$'
   description: 'names of top-level fields, each once',
 })
 
+const COST_FACTOR = Type.String({
+  pattern: '^\\d{1,4}(\\.\\d{1,6})?$',
+  description: 'a factor of the price in quotes, with at most six places, such as "1.1"',
+})
+
 export const UPSTREAM = Type.Object(
   {
     name,
@@ -98,6 +103,7 @@ export const UPSTREAM = Type.Object(
     stream_usage: Type.Optional(Type.Boolean({ description: 'true or false' })),
     pass_fields: Type.Optional(FIELDS),
     on_leave: Type.Optional(oneOf(ON_LEAVES)),
+    cost: Type.Optional(COST_FACTOR),
   },
   { ...CLOSED, description: 'a table, written [[upstreams]]' },
 )
@@ -107,16 +113,28 @@ const MODEL_ID = Type.String({
   description: 'the id that the upstream knows: printable ASCII without spaces and quotes',
 })
 
-const MODEL_UPSTREAM = Type.Object(
-  { name: text('the name of an upstream'), model: MODEL_ID },
-  { ...CLOSED, description: '{ name, model }' },
-)
-
 const MULTIPLIERS = { cache_read: Type.Optional(usd), cache_write: Type.Optional(usd), cache_write_1h: Type.Optional(usd) }
 
 const LEVEL = Type.Object(
   { above_prompt_tokens: positive, input: usd, output: usd, ...MULTIPLIERS },
   { ...CLOSED, description: 'a table, written [[models.levels]]' },
+)
+
+const LEVELS = Type.Array(LEVEL, { minItems: 1, maxItems: 16, description: 'tables, each written [[models.levels]], at most 16' })
+
+/** What an upstream charges us where that is no factor of our own price. */
+const OWN_COST = Type.Object(
+  { input: usd, output: usd, ...MULTIPLIERS, server_tool_use: Type.Optional(usd), levels: Type.Optional(LEVELS) },
+  { ...CLOSED, description: '{ input, output }' },
+)
+
+const MODEL_UPSTREAM = Type.Object(
+  {
+    name: text('the name of an upstream'),
+    model: Type.Optional(MODEL_ID),
+    cost: Type.Optional(Type.Union([COST_FACTOR, OWN_COST], { description: 'a factor in quotes, such as "1.1", or { input, output }' })),
+  },
+  { ...CLOSED, description: '{ name, model, cost }' },
 )
 
 export const MODEL = Type.Object(
@@ -128,10 +146,11 @@ export const MODEL = Type.Object(
     upstream_model: Type.Optional(MODEL_ID),
     upstreams: Type.Optional(
       Type.Array(
-        Type.Union([text('the name of an upstream'), MODEL_UPSTREAM], { description: 'the name of an upstream, or { name, model }' }),
+        Type.Union([text('the name of an upstream'), MODEL_UPSTREAM], { description: 'the name of an upstream, or { name, model, cost }' }),
         {
           minItems: 1,
-          description: 'names of upstreams, each once, or { name, model } where one knows the model by another id',
+          description:
+            'names of upstreams, each once, or { name, model, cost } where one knows the model by another id or has a cost of its own',
         },
       ),
     ),
@@ -139,9 +158,7 @@ export const MODEL = Type.Object(
     output: usd,
     ...MULTIPLIERS,
     server_tool_use: Type.Optional(usd),
-    levels: Type.Optional(
-      Type.Array(LEVEL, { minItems: 1, maxItems: 16, description: 'tables, each written [[models.levels]], at most 16' }),
-    ),
+    levels: Type.Optional(LEVELS),
     context_window: positive,
     max_output_tokens: positive,
     bytes_per_token: Type.Optional(
@@ -176,5 +193,7 @@ export const PLAN = Type.Object(
   { ...CLOSED, description: 'a table, such as [plans.default]' },
 )
 
+/** What an upstream charges us for a model: a factor of our price, or prices. */
+export type CostEntry = Static<typeof COST_FACTOR> | Static<typeof OWN_COST>
 export type UpstreamEntry = Static<typeof UPSTREAM>
 export type ModelEntry = Static<typeof MODEL>

@@ -1,6 +1,7 @@
 /** What differs between two configurations, by the names of the file and with its units; secrets differ without being shown. Rules: operator.md "Reload"; pages.md "Catalog". */
 
 import { type Picos, toExactUsdText } from '../core/money.ts'
+import { type UpstreamCost, WHOLE_FACTOR } from '../core/upstream-cost.ts'
 import type { Config } from './config.ts'
 import { priceList } from './prices.ts'
 
@@ -49,14 +50,23 @@ function settingsOf({
     upstreamModel: _first,
     createdSeconds: _created,
     displayName: _name,
+    costs,
     ...model
   } of catalog.models.values()) {
     const served = model.upstreams.map((one) => (one.model === id ? one.name : `${one.name} as ${one.model}`))
     const prices = { ...priceList(rates), serverToolUse: toExactUsdText(rates.serverToolUse) }
+    for (const [upstream, cost] of costs ?? []) noteCost(settings, `models.${id}.upstreams.${upstream}.cost`, cost)
     for (const level of levels) note(settings, `models.${id}.levels.above_${level.abovePromptTokens}`, priceList(level.rates))
     note(settings, `models.${id}`, { ...model, ...prices, upstreams: served, rejects: [...model.rejects] })
   }
   return settings
+}
+
+/** `path`: a factor of 1 beside prices of its own is no factor. */
+function noteCost(settings: Map<string, Setting>, path: string, { prices, factorMillionths }: UpstreamCost): void {
+  note(settings, path, { ...priceList(prices.rates), serverToolUse: toExactUsdText(prices.rates.serverToolUse) })
+  for (const level of prices.levels) note(settings, `${path}.levels.above_${level.abovePromptTokens}`, priceList(level.rates))
+  if (factorMillionths !== WHOLE_FACTOR) note(settings, path, { factor: factorMillionths / WHOLE_FACTOR })
 }
 
 function note(settings: Map<string, Setting>, path: string, table: Readonly<Record<string, unknown>>, isSecret = false): void {

@@ -6,6 +6,7 @@
 import type { Catalog, Model, Plan } from '../core/catalog.ts'
 import { parseUsd, ZERO } from '../core/money.ts'
 import type { ModelEntry, UpstreamEntry } from './catalog-schema.ts'
+import { costsOf } from './costs.ts'
 import { BYTES_PER_TOKEN, SAMPLE_MODELS } from './defaults.ts'
 import { pricesOf } from './prices.ts'
 import { type ConfigProblem, describe } from './problems.ts'
@@ -29,6 +30,7 @@ export function makeCatalog(file: ConfigFile, problems: ConfigProblem[]): Catalo
 
 function modelOfEntry(entry: ModelEntry, path: string, all: readonly UpstreamEntry[], problems: ConfigProblem[]): Model {
   const { upstreams, isNative, chat } = servedByOf(entry, path, all, problems)
+  const prices = pricesOf(entry, path, problems)
   const known = SAMPLE_MODELS.find(({ id }) => id === entry.id || id === entry.upstream_model)
   return {
     id: entry.id,
@@ -38,7 +40,8 @@ function modelOfEntry(entry: ModelEntry, path: string, all: readonly UpstreamEnt
     isNative,
     chat,
     ...(all.some(({ kind }) => kind === 'openai') ? { mayMeetOwnThinking: true } : {}),
-    ...pricesOf(entry, path, problems),
+    ...prices,
+    ...costsOf(entry, path, prices, all, problems),
     contextWindow: entry.context_window,
     maxOutputTokens: entry.max_output_tokens,
     bytesPerToken: entry.bytes_per_token ?? BYTES_PER_TOKEN,

@@ -23,6 +23,7 @@ const hashOf = (value: unknown): string => new Bun.CryptoHasher('sha256').update
 function sorted(_name: string, value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}`
   if (value instanceof Set) return [...value].sort()
+  if (value instanceof Map) return [...value]
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -18,7 +18,7 @@ const PICOS_PLACES = 6
 type Decimal = Readonly<{ digits: bigint; places: number }>
 
 /** What a model at `path` costs; each field that has no whole number of picodollars, and each level out of order, becomes one of the `problems`. */
-export function pricesOf(model: ModelEntry, path: string, problems: ConfigProblem[]): Prices {
+export function pricesOf(model: PricedEntry, path: string, problems: ConfigProblem[]): Prices {
   const { levels = [], server_tool_use = '0', context_window } = model
   const serverToolUse = parseUsd(server_tool_use) ?? ZERO
   const prices: Prices = {
@@ -41,9 +41,10 @@ export function pricesOf(model: ModelEntry, path: string, problems: ConfigProble
 }
 
 type PriceEntry = Pick<ModelEntry, 'input' | 'output' | 'cache_read' | 'cache_write' | 'cache_write_1h'>
+export type PricedEntry = PriceEntry & Pick<ModelEntry, 'server_tool_use' | 'levels' | 'context_window' | 'max_output_tokens'>
 
 /** The model's multipliers, which a level has where it names none. */
-function multipliersOf({ cache_read, cache_write, cache_write_1h }: ModelEntry): Partial<PriceEntry> {
+function multipliersOf({ cache_read, cache_write, cache_write_1h }: PriceEntry): Partial<PriceEntry> {
   return {
     ...(cache_read === undefined ? {} : { cache_read }),
     ...(cache_write === undefined ? {} : { cache_write }),
@@ -100,7 +101,7 @@ function product(...factors: readonly Decimal[]): Picos | undefined {
 }
 
 /** A full context window at the dearest rate in every pass, a full answer, and every use of a tool: this price must fit where amounts are kept. */
-const worstCase = (model: ModelEntry, prices: Prices): Picos =>
+export const worstCase = (model: Pick<ModelEntry, 'context_window' | 'max_output_tokens'>, prices: Prices): Picos =>
   holdFor(
     {
       bodyBytes: 0,

@@ -16,7 +16,9 @@ export function servedByOf(entry: ModelEntry, path: string, all: readonly Upstre
   const { id, upstream_model, upstreams } = entry
   const model = upstream_model ?? id
   const names = [...new Set(all.map(({ name }) => name))]
-  const named = (upstreams ?? names).map((upstream) => (typeof upstream === 'string' ? { name: upstream, model } : upstream))
+  const named = (upstreams ?? names).map((upstream) =>
+    typeof upstream === 'string' ? { name: upstream, model } : { name: upstream.name, model: upstream.model ?? model },
+  )
   checkNames(named, path, names, problems)
   const chat: ChatDialect[] = []
   const served = named.map((one): UpstreamModel => {

@@ -3,6 +3,7 @@
 import type { ChatDialect } from './chat-dialect.ts'
 import type { Picos } from './money.ts'
 import type { Prices } from './pricing.ts'
+import type { UpstreamCost } from './upstream-cost.ts'
 
 /** The features that a model's upstream may refuse, so that the translated formats adapt instead of failing. A model without any accepts all of them. */
 export const REJECTIONS = [
@@ -35,6 +36,8 @@ export type Model = Prices &
     upstreamModel: string
     /** The upstreams that serve the model, in the order of the configuration; empty: all. */
     upstreams: readonly UpstreamModel[]
+    /** What its upstreams charge us, by their names; of any other that is not known. */
+    costs?: ReadonlyMap<string, UpstreamCost>
     /** False: none of its upstreams takes native requests. */
     isNative: boolean
     /** The dialects of its upstreams that take chat requests, each dialect once. */

@@ -21,18 +21,27 @@ export type UsageSource = (typeof USAGE_SOURCES)[number]
 
 /**
  * What an ended request costs. `void`: nothing was delivered or nothing is known; the hold is released and no receipt is written. `bytesPerToken`: the ratio that an
- * estimate was made with; undefined where no figure is ours. `level`: the price level.
+ * estimate was made with; undefined where no figure is ours. `level`: the price level, which `promptTokens` decide.
  */
 export type Charge =
   | 'void'
-  | Readonly<{ usage: Usage; source: UsageSource; bytesPerToken: number | undefined; level: number; costPicos: Picos; waivedPicos: Picos }>
+  | Readonly<{
+      usage: Usage
+      source: UsageSource
+      bytesPerToken: number | undefined
+      level: number
+      promptTokens: number
+      costPicos: Picos
+      waivedPicos: Picos
+    }>
 
 /** `cost + waived` is always the price of `usage`: after a fault of ours or the upstream's the price is waived, else it is charged. */
 export function chargeOf(outcome: Outcome, seen: Observation, bounds: Bounds, prices: Prices): Charge {
   if (outcome === 'complete') {
     const { usage, promptTokens, isEstimated } = finalUsage(seen, bounds)
     const level = levelOf(prices, promptTokens)
-    return { usage, ...sourceOf(isEstimated, 'final', bounds), level, costPicos: costOf(usage, ratesAt(prices, level)), waivedPicos: ZERO }
+    const costPicos = costOf(usage, ratesAt(prices, level))
+    return { usage, ...sourceOf(isEstimated, 'final', bounds), level, promptTokens, costPicos, waivedPicos: ZERO }
   }
   const { usage, promptTokens, isEstimated } = partialUsage(seen, bounds)
   if (!seen.hasStarted) return 'void'
@@ -40,8 +49,8 @@ export function chargeOf(outcome: Outcome, seen: Observation, bounds: Bounds, pr
   const level = levelOf(prices, promptTokens)
   const price = costOf(usage, ratesAt(prices, level))
   return isWaived(outcome)
-    ? { usage, ...source, level, costPicos: ZERO, waivedPicos: price }
-    : { usage, ...source, level, costPicos: price, waivedPicos: ZERO }
+    ? { usage, ...source, level, promptTokens, costPicos: ZERO, waivedPicos: price }
+    : { usage, ...source, level, promptTokens, costPicos: price, waivedPicos: ZERO }
 }
 
 const sourceOf = (isEstimated: boolean, told: 'partial' | 'final', { bytesPerToken }: Bounds) =>

@@ -159,7 +159,7 @@ function hold<Echo>(
   claimed: Claim | undefined,
 ): Held | Refusal | Promise<Held | Refusal> {
   const { world } = parts
-  const { rates, levels, contextWindow, id: modelId } = call.model
+  const { rates, levels, contextWindow, costs, id: modelId } = call.model
   const prices = { rates, levels }
   const held: Held = {
     key,
@@ -180,6 +180,7 @@ function hold<Echo>(
     isStream: call.isStream,
     rates,
     levels,
+    costs,
     amountPicos: held.amountPicos,
     now: world.clock.now(),
   })

@@ -133,6 +133,8 @@ function commit(
     usageSource: charge.source,
     usage: charge.usage,
     level: charge.level,
+    promptTokens: charge.promptTokens,
+    hasMoved: exchange.calls.hasMoved || undefined,
     costPicos: charge.costPicos,
     waivedPicos: charge.waivedPicos,
     status: ended.status,

@@ -456,7 +456,7 @@ test('every mistake is named with its path, what was expected and what was found
       `${UPSTREAM}${model({ upstreams: '["main", { name = "main", model = "m" }]' })}`,
       /^models\[0\]\.upstreams\[1\]: expected each upstream once, found "main" again$/,
     ],
-    [`${UPSTREAM}${model({ upstreams: '[{ name = "main" }]' })}`, /^models\[0\]\.upstreams\[0\]: expected .* or \{ name, model \}/],
+    [`${UPSTREAM}${model({ upstreams: '[{ model = "m" }]' })}`, /^models\[0\]\.upstreams\[0\]: expected .* or \{ name, model, cost \}/],
     [model({ input: '3.00' }), /^models\[0\]\.input: expected a decimal in quotes, such as "3\.00", found 3$/],
     [model({ input: '"-3"', output: '"1e3"' }), /^models\[0\]\.input: .*found "-3"$/, /^models\[0\]\.output: .*found "1e3"$/],
     [model({ context_window: '0', max_output_tokens: '"many"' }), /^models\[0\]\.context_window: /, /^models\[0\]\.max_output_tokens: /],
@@ -526,6 +526,50 @@ describe('prices', () => {
     expect(mistakes(levels(at(1, 'cache_read = "0.00000001"\n')))[0]).toContain('models[0].levels[0].cache_read: expected a whole number')
     expect(mistakes(levels('above_prompt_tokens = 5\n'))[0]).toContain('models[0].levels[0]')
     expect(mistakes(levels(at(5).replace('"15"', '"9999999"')))[0]).toContain('one request could cost more than an account can hold')
+  })
+
+  test('what an upstream charges is a factor of each price, or prices of its own; the model’s word wins over the upstream’s', () => {
+    const upstreams = ['a', 'b', 'c', 'd'].map((name, at) => {
+      const cost = ['cost = "0.8"\n', 'cost = "0.8"\n', '', ''][at]
+      return `[[upstreams]]\nname = "${name}"\nbase_url = "http://127.0.0.1:1${at}"\n${cost}`
+    })
+    const own = '{ input = "1.5", output = "7", cache_read = "0.2", levels = [{ above_prompt_tokens = 100, input = "3", output = "7" }] }'
+    const named = `upstreams = ["a", { name = "b", cost = "1.000001" }, { name = "c", model = "other", cost = ${own} }, "d"]\n`
+    const { catalog } = good(`${upstreams.join('')}${model()}${named}`)
+    const [found] = [...catalog.models.values()]
+    expect(found?.upstreams.map((one) => one.model)).toEqual([found?.id, found?.id, 'other', found?.id] as string[])
+    expect([...(found?.costs?.keys() ?? [])]).toEqual(['a', 'b', 'c'])
+    expect(found?.costs?.get('a')).toEqual({ prices: { rates: found?.rates, levels: [] } as never, factorMillionths: 800_000 })
+    expect(found?.costs?.get('b')?.factorMillionths).toBe(1_000_001)
+    const { prices, factorMillionths } = found?.costs?.get('c') ?? { prices: undefined, factorMillionths: 0 }
+    expect([prices?.rates.input, prices?.rates.cacheRead, factorMillionths]).toEqual([picos(1_500_000n), picos(300_000n), 1_000_000])
+    expect(prices?.levels[0]?.rates.cacheRead).toBe(picos(600_000n))
+  })
+
+  test.each([
+    ['cost = "1,1"', 'upstreams[0].cost: expected a factor of the price in quotes'],
+    ['cost = "-1"', 'upstreams[0].cost: expected a factor'],
+    ['cost = "1.1234567"', 'upstreams[0].cost: expected a factor'],
+    ['cost = 1.1', 'upstreams[0].cost: expected a factor'],
+    ['cost = "9999"', 'upstreams[0].cost: one request of m could cost more than an amount of the ledger can hold'],
+  ])('%s of an upstream is refused', (line, problem) => {
+    const text = `[[upstreams]]\nname = "a"\nbase_url = "http://127.0.0.1:1"\n${line}\n`
+    expect(mistakes(`${text}${model({ id: '"m"', output: '"9999"', max_output_tokens: '1000000' })}`)).toEqual([
+      expect.stringContaining(problem),
+    ])
+  })
+
+  test.each([
+    ['"x"', 'models[0].upstreams[0]'],
+    ['{ input = "1" }', 'models[0].upstreams[0]'],
+    ['{ input = "0.0000001", output = "1" }', 'models[0].upstreams[0].cost.input: expected a whole number of picodollars'],
+    [
+      '{ input = "1", output = "1", levels = [{ above_prompt_tokens = 999999999, input = "1", output = "1" }] }',
+      'models[0].upstreams[0].cost.levels[0].above_prompt_tokens',
+    ],
+  ])('cost = %s of a model’s upstream is refused', (cost, problem) => {
+    const found = mistakes(`${UPSTREAM}${model()}upstreams = [{ name = "main", cost = ${cost} }]\n`)
+    expect(found[0]).toContain(problem)
   })
 
   test('a price list under which one request could pass the largest balance is refused', () => {

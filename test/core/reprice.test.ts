@@ -157,7 +157,7 @@ test('accounts come with the largest difference first, whichever its direction',
 
 test('what cost nothing is charged or waived by how it ended', () => {
   const nothing = { promptTokens: 0, usage: { input: 0, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, serverToolUses: 0 } }
-  const prices = pricesOf({ id: 'm', input: '1', output: '1', context_window: 9, max_output_tokens: 9 }, 'm', [])
+  const prices = pricesOf({ input: '1', output: '1', context_window: 9, max_output_tokens: 9 }, 'm', [])
   for (const outcome of OUTCOMES) {
     const { charged, waived } = repriced({ ...nothing, outcome, costPicos: ZERO, waivedPicos: ZERO }, prices)
     expect([outcome, charged.receipts, waived.receipts]).toEqual([outcome, ...(WAIVED.has(outcome) ? [0, 1] : [1, 0])])
