@@ -14,7 +14,6 @@ import { KeyStore } from '../src/ledger/admission/key-store.ts'
 import type { Ledger } from '../src/ledger/ledger.ts'
 import { BodyMemory } from '../src/relay/body-memory.ts'
 import { IdempotentResponses } from '../src/relay/idempotent-responses.ts'
-import { KeyLimits } from '../src/relay/key-limits.ts'
 import { LiveStreams } from '../src/relay/live-streams.ts'
 import { Relay } from '../src/relay/relay.ts'
 import { ResponseMemory } from '../src/relay/response-memory.ts'
@@ -25,6 +24,7 @@ import { UpstreamPool } from '../src/upstream/pool.ts'
 import type { Upstream } from '../src/upstream/upstream.ts'
 import type { World } from '../src/world.ts'
 import { makeBodyReader } from '../test/support/body-thread.ts'
+import { gatesOf } from '../test/support/gates.ts'
 import { addKey, openTestLedger } from '../test/support/ledger.ts'
 import { makeTestWorld } from '../test/support/world.ts'
 import { bestOf, print } from './measure.ts'
@@ -108,7 +108,7 @@ function gatewayWith(keptBy: Ledger): Handler {
     limits: () => ({ ...LIMITS, requestsPerMinute: 1e12, bodyBytesPerMinute: 1e15, concurrentRequests: 1e6 }),
   }
   const now = world.clock.monotonicMs
-  const keyLimits = new KeyLimits({ limits: world.limits, now })
+  const gates = gatesOf(world)
   const bodies = new BodyMemory({
     poolBytes: 512 * 1024 * 1024,
     limits: world.limits,
@@ -118,7 +118,7 @@ function gatewayWith(keptBy: Ledger): Handler {
   const { bodyReader } = makeBodyReader()
   const relay = new Relay({
     world,
-    keyLimits,
+    ...gates,
     live: new LiveStreams(),
     memory: new ResponseMemory({ now }),
     answers: new IdempotentResponses({ now }),
@@ -126,7 +126,7 @@ function gatewayWith(keptBy: Ledger): Handler {
     bodyReader,
     timings: TIMINGS,
   })
-  const app = buildApp({ world, relay, keyLimits, clientLimits: new ClientLimits({ limits: world.limits, now }) })
+  const app = buildApp({ world, relay, ...gates, clientLimits: new ClientLimits({ limits: world.limits, now }) })
   return async (request) => app.handle(request)
 }
 

@@ -112,14 +112,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   pool.configure(state.members)
   const world = realWorld(state, shared, { ledger, reports, log, metrics, wheel, upstreams: pool })
   noteFound(log, opened)
-  const { relay, keyLimits, live, bodies, bodyReader, kept } = relayOfGateway(world, opened, options)
+  const { relay, keyLimits, rates, live, bodies, bodyReader, kept } = relayOfGateway(world, opened, options)
   registerGauges({ world, bodies, pool, recovered, ledgerPath: path, shared: isRelay(config) ? undefined : shared })
   const clientLimits = new ClientLimits({ limits: world.limits, now: monotonicMs })
   const ask = config.ledger.kind === 'postgres' ? () => site.people().db.ask : undefined
   const store = historyBeside({ path, startThread: options.startHistoryThread, ask }, world)
   const site = siteOf(world, path, { options, state, alarms, upstreams: pool, history: store, running: () => relay.running })
   const history = new HistoryWriting({ store, recorder, monotonicMs })
-  const app = buildApp({ world, relay, keyLimits, clientLimits })
+  const app = buildApp({ world, relay, keyLimits, rates, clientLimits })
   const isShared = options.isShared ?? (config.ledger.kind === 'postgres' || isRelay(config))
   const answering = { app, pages: site.pages, payments: site.payments, upstreams: pool }
   options.onStep?.('listeners')

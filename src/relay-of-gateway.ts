@@ -3,6 +3,7 @@
 import type { KeptAnswers } from './answers/kept-answers.ts'
 import { answersBeside } from './answers-beside.ts'
 import type { Config } from './config/config.ts'
+import { CountedRates } from './ledger/counted-rates.ts'
 import type { OpenedLedger } from './ledger/open-options.ts'
 import { processMemoryBytes } from './observe/process-memory.ts'
 import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
@@ -10,6 +11,8 @@ import { BodyReader } from './relay/body-reader.ts'
 import { IdempotentResponses } from './relay/idempotent-responses.ts'
 import { KeyLimits } from './relay/key-limits.ts'
 import { LiveStreams } from './relay/live-streams.ts'
+import { RateGate, ratesHere } from './relay/rate-gate.ts'
+import { RatesElsewhere } from './relay/rates-elsewhere.ts'
 import { Relay } from './relay/relay.ts'
 import { ResponseMemory } from './relay/response-memory.ts'
 import { SharedKeyLimits } from './relay/shared-key-limits.ts'
@@ -27,6 +30,7 @@ type Options = Readonly<{
 export type RelayOfGateway = Readonly<{
   relay: Relay
   keyLimits: KeyLimits | SharedKeyLimits
+  rates: RateGate
   live: LiveStreams
   bodies: BodyMemory
   bodyReader: BodyReader
@@ -39,6 +43,8 @@ export function relayOfGateway(world: World, opened: OpenedLedger, options: Opti
   const live = new LiveStreams(collectSoon)
   const counting = { limits: world.limits, now }
   const keyLimits = shared === undefined ? new KeyLimits(counting) : new SharedKeyLimits({ ...counting, shared: shared.limits })
+  const store = shared === undefined ? ratesHere(new CountedRates(now)) : new RatesElsewhere({ shared: shared.rates, now })
+  const rates = new RateGate({ catalog: world.catalog, now, wallNow: world.clock.now, store })
   const bodies = bodyMemoryOf(world, options.memoryBytes ?? processMemoryBytes())
   const memory = new ResponseMemory({ now })
   const answers = new IdempotentResponses({ now })
@@ -49,6 +55,7 @@ export function relayOfGateway(world: World, opened: OpenedLedger, options: Opti
   const relay = new Relay({
     world,
     keyLimits,
+    rates,
     live,
     memory,
     answers,
@@ -62,7 +69,7 @@ export function relayOfGateway(world: World, opened: OpenedLedger, options: Opti
   world.ledger.onKeyChange(({ keyId, stop }) => {
     if (stop !== null) live.cutKey(keyId).catch(() => undefined)
   })
-  return { relay, keyLimits, live, bodies, bodyReader, kept }
+  return { relay, keyLimits, rates, live, bodies, bodyReader, kept }
 }
 
 function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): BodyMemory {

@@ -8,6 +8,7 @@ import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { textOfLedger } from '../config/make-ledger.ts'
 import { textOfProblem } from '../config/problems.ts'
+import { type RateLimits, ratesAsSet, rateText } from '../core/token-buckets.ts'
 import { configOption, printer, withJson } from './command-context.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
 import { setUpOf, weaknessesOf } from './set-up.ts'
@@ -29,13 +30,25 @@ function checkConfig(command: Command, environment: CliEnvironment): ExitCode {
   }
   const { file = null, withoutEffect } = config
   const [setUp, weak] = [setUpOf(config), weaknessesOf(config)]
-  say({ ok: true, file, problems: [], without_effect: withoutEffect, weak, ...summaryOf(config), set_up: setUp }, () =>
-    [
-      summaryText(config),
-      ...Object.entries(setUp).map(([part, is]) => `  ${part}: ${is}`),
-      ...withoutEffect.map((setting) => `  ${textOfProblem(setting)}`),
-      ...weak.map((setting) => `  weak: ${textOfProblem(setting)}`),
-    ].join('\n'),
+  say(
+    {
+      ok: true,
+      file,
+      problems: [],
+      without_effect: withoutEffect,
+      weak,
+      ...summaryOf(config),
+      rates: ratesDocument(config),
+      set_up: setUp,
+    },
+    () =>
+      [
+        summaryText(config),
+        ...ratesOf(config).map(([plan, rates]) => `  plan ${plan}: ${rateText(rates)}`),
+        ...Object.entries(setUp).map(([part, is]) => `  ${part}: ${is}`),
+        ...withoutEffect.map((setting) => `  ${textOfProblem(setting)}`),
+        ...weak.map((setting) => `  weak: ${textOfProblem(setting)}`),
+      ].join('\n'),
   )
   return EXIT.ok
 }
@@ -46,6 +59,11 @@ const summaryOf = ({ upstreams, catalog, ledger }: Config) => ({
   models: [...catalog.models.keys()],
   plans: [...catalog.plans.keys()],
 })
+
+const ratesDocument = (config: Config) => Object.fromEntries(ratesOf(config).map(([plan, rates]) => [plan, ratesAsSet(rates)]))
+
+const ratesOf = ({ catalog }: Config): readonly (readonly [plan: string, rates: RateLimits])[] =>
+  [...catalog.plans.values()].flatMap(({ name, rates }) => (rates === undefined ? [] : [[name, rates] as const]))
 
 export function summaryText(config: Config): string {
   const { ledger, upstreams, models, plans } = summaryOf(config)

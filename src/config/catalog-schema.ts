@@ -189,6 +189,10 @@ export const PLAN = Type.Object(
       description: 'model ids or prefixes that end in "*"',
     }),
     max_request_usd: Type.Optional(usd),
+    requests_per_minute: Type.Optional(positive),
+    input_tokens_per_minute: Type.Optional(positive),
+    output_tokens_per_minute: Type.Optional(positive),
+    concurrent_requests: Type.Optional(positive),
   },
   { ...CLOSED, description: 'a table, such as [plans.default]' },
 )
@@ -197,3 +201,4 @@ export const PLAN = Type.Object(
 export type CostEntry = Static<typeof COST_FACTOR> | Static<typeof OWN_COST>
 export type UpstreamEntry = Static<typeof UPSTREAM>
 export type ModelEntry = Static<typeof MODEL>
+export type PlanEntry = Static<typeof PLAN>

@@ -42,7 +42,7 @@ function settingsOf({
   const { file: _file, withoutEffect: _withoutEffect, ...tables } = more
   note(settings, '', { server, operator, ...tables, ledger, limits })
   for (const { name, ...upstream } of upstreams) note(settings, `upstreams.${name}`, upstream)
-  for (const { name, ...plan } of catalog.plans.values()) note(settings, `plans.${name}`, plan)
+  for (const { name, rates, ...plan } of catalog.plans.values()) note(settings, `plans.${name}`, { ...plan, ...rates })
   for (const {
     id,
     rates,
@@ -72,9 +72,8 @@ function noteCost(settings: Map<string, Setting>, path: string, { prices, factor
 function note(settings: Map<string, Setting>, path: string, table: Readonly<Record<string, unknown>>, isSecret = false): void {
   for (const [name, value] of Object.entries(table)) {
     const own = path === '' ? snake(name) : `${path}.${snake(name)}`
-    if (value === undefined) continue
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      note(settings, own, value as Record<string, unknown>, SECRET_TABLES.has(name))
+    if (value === undefined || value === null) continue
+    if (typeof value === 'object' && !Array.isArray(value)) note(settings, own, value as Record<string, unknown>, SECRET_TABLES.has(name))
     else {
       const text = typeof value === 'bigint' ? toExactUsdText(value as Picos) : Array.isArray(value) ? value.join(', ') : String(value)
       settings.set(own, { value: text, shown: isSecret || (SECRET.test(name) && !NO_SECRETS.has(name)) ? 'a secret' : text })

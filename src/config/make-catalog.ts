@@ -5,7 +5,8 @@
 
 import type { Catalog, Model, Plan } from '../core/catalog.ts'
 import { parseUsd, ZERO } from '../core/money.ts'
-import type { ModelEntry, UpstreamEntry } from './catalog-schema.ts'
+import { rateLimitsOf } from '../core/token-buckets.ts'
+import type { ModelEntry, PlanEntry, UpstreamEntry } from './catalog-schema.ts'
 import { costsOf } from './costs.ts'
 import { BYTES_PER_TOKEN, SAMPLE_MODELS } from './defaults.ts'
 import { pricesOf } from './prices.ts'
@@ -59,10 +60,20 @@ function plansOf(file: ConfigFile, models: ReadonlyMap<string, Model>, problems:
     }
     const cap = plan.max_request_usd === undefined ? undefined : parseUsd(plan.max_request_usd)
     if (cap === ZERO) problems.push({ path: `plans.${name}.max_request_usd`, message: 'expected more than 0: no request costs nothing' })
-    plans.set(name, { name, models: plan.models, ...(cap === undefined ? {} : { maxRequestPicos: cap }) })
+    const rates = ratesOf(plan)
+    const limited = { ...(cap === undefined ? {} : { maxRequestPicos: cap }), ...(rates === undefined ? {} : { rates }) }
+    plans.set(name, { name, models: plan.models, ...limited })
   }
   return plans
 }
+
+const ratesOf = (plan: PlanEntry) =>
+  rateLimitsOf({
+    requestsPerMinute: plan.requests_per_minute,
+    inputTokensPerMinute: plan.input_tokens_per_minute,
+    outputTokensPerMinute: plan.output_tokens_per_minute,
+    concurrentRequests: plan.concurrent_requests,
+  })
 
 function patternProblem(pattern: string, models: ReadonlyMap<string, Model>): string | undefined {
   const star = pattern.indexOf('*')

@@ -3,6 +3,7 @@
 import type { ChatDialect } from './chat-dialect.ts'
 import type { Picos } from './money.ts'
 import type { Prices } from './pricing.ts'
+import type { RateLimits } from './token-buckets.ts'
 import type { UpstreamCost } from './upstream-cost.ts'
 
 /** The features that a model's upstream may refuse, so that the translated formats adapt instead of failing. A model without any accepts all of them. */
@@ -56,8 +57,8 @@ export type Model = Prices &
 /** An upstream by its name, and the id under which it knows the model. `dialect`: the index in the model's `chat` of the dialect that it speaks; absent: it speaks native. */
 export type UpstreamModel = Readonly<{ name: string; model: string; dialect?: number }>
 
-/** `maxRequestPicos`: the most that one request may cost; absent: no limit. */
-export type Plan = Readonly<{ name: string; models: readonly string[]; maxRequestPicos?: Picos }>
+/** `maxRequestPicos`: the most that one request may cost; absent: no limit. `rates`: of an account over all its keys of the plan; absent: none. */
+export type Plan = Readonly<{ name: string; models: readonly string[]; maxRequestPicos?: Picos; rates?: RateLimits }>
 
 export type Catalog = Readonly<{
   models: ReadonlyMap<string, Model>

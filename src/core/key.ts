@@ -5,6 +5,7 @@
 
 import { isChecked, makeChecked } from './checked-text.ts'
 import { minPicos, type Picos, picos } from './money.ts'
+import type { RateLimits } from './token-buckets.ts'
 
 /** What the gateway knows of a key. It never holds the secret, which is shown once and stored as SHA-256. */
 export type KeyRecord = Readonly<{
@@ -15,6 +16,8 @@ export type KeyRecord = Readonly<{
   display: string
   plan: string
   limitPicos: Picos | null
+  /** The key's own rates, beside those of its plan; absent: none. */
+  rates?: RateLimits
   /** Unix milliseconds; null: never. */
   expiresAt: number | null
   isActive: boolean

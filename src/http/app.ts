@@ -1,7 +1,6 @@
 /** All routes as one Elysia. It reads no environment and listens on nothing: tests call it as it is. Rules: platform.md "Elysia", "Bun's server"; operator.md "Shutdown". */
 
 import { Elysia } from 'elysia'
-import type { KeyGate } from '../relay/key-limits.ts'
 import type { Relay } from '../relay/relay.ts'
 import { pathOf } from '../relay/request-target.ts'
 import type { World } from '../world.ts'
@@ -12,7 +11,7 @@ import { dashboardRoutes } from './dashboard.ts'
 import { docsRoutes } from './docs.ts'
 import { generateRoutes } from './generate.ts'
 import { publicHealth } from './health.ts'
-import { keyMacro } from './key.ts'
+import { type Gates, keyMacro } from './key.ts'
 import { keyStatusRoutes } from './key-status.ts'
 import { modelRoutes } from './models.ts'
 import { refusals } from './refusals.ts'
@@ -23,10 +22,11 @@ import { usageRoutes } from './usage.ts'
 const APP_OPTIONS = { strictPath: true, handler: { standardHostname: false } } as const
 
 /** The parts with which the routes answer; the gateway makes each of them once. */
-export type AppParts = Readonly<{ world: World; relay: Relay; keyLimits: KeyGate; clientLimits: ClientLimits }>
+export type AppParts = Readonly<{ world: World; relay: Relay; clientLimits: ClientLimits }> & Gates
 
-export function buildApp({ world, relay, keyLimits, clientLimits }: AppParts) {
-  const macro = keyMacro(world, keyLimits, clientLimits)
+export function buildApp({ world, relay, keyLimits, rates, clientLimits }: AppParts) {
+  const gates = { keyLimits, rates }
+  const macro = keyMacro(world, gates, clientLimits)
   const app = new Elysia(APP_OPTIONS)
     .use(absoluteUrl())
     .use(pathAsSent(() => isListening()))
@@ -36,7 +36,7 @@ export function buildApp({ world, relay, keyLimits, clientLimits }: AppParts) {
     .use(generateRoutes(world, relay, clientLimits))
     .use(dashboardRoutes(world, macro))
     .use(usageRoutes(world, macro))
-    .use(keyStatusRoutes(world, keyLimits, macro))
+    .use(keyStatusRoutes(world, gates, macro))
     .use(statementKeyRoutes(world, macro))
     .use(modelRoutes(world, macro))
     .use(publicHealth(world))

@@ -10,10 +10,9 @@ import { usdFields } from '../core/money.ts'
 import { insufficientBalance, Refusal } from '../core/refusal.ts'
 import { isoTime } from '../core/utc.ts'
 import { keyBalanceAtRest, refusalOfUnread } from '../relay/key-balance.ts'
-import type { KeyGate } from '../relay/key-limits.ts'
 import type { World } from '../world.ts'
 import { type Asker, answerSmall } from './answers.ts'
-import { KEY_HEADERS, type keyMacro } from './key.ts'
+import { type Gates, KEY_HEADERS, type keyMacro } from './key.ts'
 
 const usd = (description: string) => t.Number({ description: `USD, 6 decimals: ${description}` })
 const exact = (description: string) => t.String({ pattern: '^-?\\d+(\\.\\d+)?$', description: `USD, every digit: ${description}` })
@@ -69,8 +68,8 @@ const KEY = t.Object(
   { title: 'Key', description: 'The key and what it may do now' },
 )
 
-export function keyStatusRoutes(world: World, keyLimits: KeyGate, macro: ReturnType<typeof keyMacro>) {
-  return new Elysia({ name: 'key-status' }).use(macro).get('/v1/dashboard/key', ({ asker }) => answerKey(world, keyLimits, asker), {
+export function keyStatusRoutes(world: World, gates: Gates, macro: ReturnType<typeof keyMacro>) {
+  return new Elysia({ name: 'key-status' }).use(macro).get('/v1/dashboard/key', ({ asker }) => answerKey(world, gates, asker), {
     key: 'dashboard',
     headers: KEY_HEADERS.bearer,
     response: { 200: KEY },
@@ -83,25 +82,25 @@ export function keyStatusRoutes(world: World, keyLimits: KeyGate, macro: ReturnT
   })
 }
 
-function answerKey(world: World, keyLimits: KeyGate, asker: Asker): Promise<Response> {
+function answerKey(world: World, gates: Gates, asker: Asker): Promise<Response> {
   return answerSmall(asker, async (key) => {
     const stored = await world.reports.ask(key.id, { kind: 'key', keyId: key.id })
     if (typeof stored === 'string') return refusalOfUnread(stored)
     if (stored === undefined) return new Refusal('keyInvalid')
     const keyBalance = world.ledger.keyBalanceOf(key.id) ?? keyBalanceAtRest(stored)
-    return documentOf(key, stored.createdAt, keyBalance, keyLimits.running(key.id), refusedNow(world, keyLimits, key, keyBalance))
+    return documentOf(key, stored.createdAt, keyBalance, gates.keyLimits.running(key.id), refusedNow(world, gates, key, keyBalance))
   })
 }
 
 type Refused = Readonly<{ reason: Static<typeof REASON>; refusal: Refusal }>
 
 /** Checks in the order in which a request meets the checks: keys.md "Order of checks". */
-function refusedNow(world: World, keyLimits: KeyGate, { id }: KeyRecord, keyBalance: KeyBalance): Refused | null {
+function refusedNow(world: World, { keyLimits, rates }: Gates, key: KeyRecord, keyBalance: KeyBalance): Refused | null {
   if (world.isDraining()) return { reason: 'unavailable', refusal: new Refusal('draining') }
   if (!world.ledger.isWritable()) return { reason: 'unavailable', refusal: new Refusal('storageUnavailable') }
-  const limited = keyLimits.refusalNow(id)
+  const limited = rates.look(key) ?? keyLimits.refusalNow(key.id)
   if (limited !== undefined) {
-    const isFull = keyLimits.running(id) >= world.limits().concurrentRequests
+    const isFull = rates.isFull(key) || keyLimits.running(key.id) >= world.limits().concurrentRequests
     return { reason: isFull ? 'too_many_running' : 'too_many_requests', refusal: limited }
   }
   const shortage = shortageOf(keyBalance)

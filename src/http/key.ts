@@ -10,6 +10,7 @@ import { type KeyRecord, stateOf } from '../core/key.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import { Exchange } from '../relay/exchange.ts'
 import type { KeyGate } from '../relay/key-limits.ts'
+import type { RateGate } from '../relay/rate-gate.ts'
 import type { World } from '../world.ts'
 import { type Admission, type Asker, refuseAsker } from './answers.ts'
 import { Client } from './client-address.ts'
@@ -63,6 +64,9 @@ function knownKey(world: World, clientLimits: ClientLimits, headers: Headers, ca
 const andThen = <T, R>(value: T | Promise<T>, next: (value: T) => R): R | Promise<R> =>
   value instanceof Promise ? value.then(next) : next(value)
 
+/** What a key may do at once and in a minute: its limits as every key has them, and the rates of its plan and its own. */
+export type Gates = Readonly<{ keyLimits: KeyGate; rates: RateGate }>
+
 /** How a small GET treats its key. `balance` is a route of the dashboard that answers a disabled key, too. */
 type Door = 'models' | 'dashboard' | 'balance'
 
@@ -70,13 +74,15 @@ type Door = 'models' | 'dashboard' | 'balance'
  * `key: door` on a GET route: its handler gets the `asker`, with the key or with the refusal. Elysia judges a query before it resolves anything, so a wrong query is
  * answered here, too: after the limits and the key, as keys.md "Order of checks" has it.
  */
-export function keyMacro(world: World, keyLimits: KeyGate, clientLimits: ClientLimits) {
-  const admit = async (door: Door, headers: Headers, client: Client): Promise<Admission> => {
+export function keyMacro(world: World, { keyLimits, rates }: Gates, clientLimits: ClientLimits) {
+  const admit = async (door: Door, headers: Headers, client: Client, exchange: Exchange): Promise<Admission> => {
     const limited = door === 'models' ? undefined : clientLimits.countDashboard(client.ip)
     if (limited !== undefined) return { refusal: limited }
     const found = await identifyAt(door, headers, client)
     if (found instanceof Refusal) return { refusal: found }
-    const counted = door === 'models' ? await keyLimits.count(found.id) : undefined
+    if (door !== 'models') return { key: found }
+    exchange.tellRates(() => rates.headers(found))
+    const counted = (await keyLimits.count(found.id)) ?? (await rates.count(found))
     return counted === undefined ? { key: found } : { key: found, refusal: counted }
   }
   const identifyAt = (door: Door, headers: Headers, client: Client): Identified =>
@@ -87,9 +93,9 @@ export function keyMacro(world: World, keyLimits: KeyGate, clientLimits: ClientL
   const ask = async (door: Door, route: string, request: Request, server: Server<unknown> | null): Promise<Asker> => {
     const client = new Client(world, request, server)
     client.look()
-    return request.method === 'HEAD'
-      ? { request, client, exchange: new Exchange(world, 'unknown'), refusal: new Refusal('notFound') }
-      : { request, client, exchange: new Exchange(world, patternOf(route)), ...(await admit(door, request.headers, client)) }
+    if (request.method === 'HEAD') return { request, client, exchange: new Exchange(world, 'unknown'), refusal: new Refusal('notFound') }
+    const exchange = new Exchange(world, patternOf(route))
+    return { request, client, exchange, ...(await admit(door, request.headers, client, exchange)) }
   }
   return new Elysia({ name: 'key' }).macro({
     key: (door: Door) => ({

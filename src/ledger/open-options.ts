@@ -7,6 +7,7 @@ import type { Enter, ThreadOptions } from './admission/thread-handle.ts'
 import type { Ledger } from './ledger.ts'
 import type { KeptElsewhere, SharedAnswers, SharedClaims } from './shared-answers.ts'
 import type { SharedLimits } from './shared-limits.ts'
+import type { SharedRates } from './shared-rates.ts'
 
 /** How long a failing write is tried again, and so how long clients wait for the end of their answers. */
 const RETRY_MS = 2_000
@@ -88,6 +89,7 @@ export type Shared = Readonly<{
   claims?: SharedClaims
   kept?: KeptElsewhere
   limits: SharedLimits
+  rates: SharedRates
   isCurrent: (askedAtMs: number) => boolean
   whileHeard: <T>(working: Promise<T>) => Promise<T | 'unavailable'>
   skewMs: () => number

@@ -18,6 +18,7 @@ import { type Hashed, hashBody } from './body-reader.ts'
 import type { Exchange } from './exchange.ts'
 import { type Claim, type ClaimParts, claimAnswer, type Elsewhere, isKnown, joinEarly, namesItself } from './idempotency.ts'
 import type { Slot } from './key-limits.ts'
+import type { Rated } from './rate-gate.ts'
 import { countBody, readBody } from './read-body.ts'
 import { readCall } from './read-call.ts'
 import type { Repetition } from './repetition.ts'
@@ -28,23 +29,28 @@ type Asking<Echo> = Readonly<{ parts: RelayParts; format: Format<Echo>; request:
 type Keyed<Echo> = Asking<Echo> & Readonly<{ key: KeyRecord }>
 
 export async function admit<Echo>(asking: Asking<Echo>, key: KeyRecord | Refusal): Promise<Grant<Echo> | Repetition | Refusal> {
-  const { world, keyLimits, bodies, answers } = asking.parts
+  const { world, keyLimits, rates, bodies, answers } = asking.parts
   if (key instanceof Refusal) return key
   if (world.isDraining()) return new Refusal('draining')
   if (!world.ledger.isWritable()) return new Refusal('storageUnavailable')
   const place = namesItself(asking.request) ? joinEarly(answers, key, asking.request) : undefined
+  const limited = place === undefined ? rates.look(key) : undefined
+  if (limited !== undefined) return limited
   const admitting = place === undefined ? keyLimits.admit(key.id) : keyLimits.count(key.id)
   const slot = admitting instanceof Promise ? await admitting : admitting
   if (slot instanceof Refusal) {
     place?.leave()
     return slot
   }
-  const taken: Taken = { slot, lease: bodies.lease(key), claim: undefined, place }
+  const taken: Taken = { slot, lease: bodies.lease(key), claim: undefined, place, rated: undefined }
   const release = releasing(taken)
   try {
     const granted = await admitBody({ ...asking, key }, taken)
-    if (granted instanceof Refusal) release(granted)
-    else if ('kind' in granted) release()
+    if (granted instanceof Refusal) {
+      taken.rated?.cancel()
+      release(granted)
+    }
+    if (!(granted instanceof Refusal) && 'kind' in granted) release()
     return granted instanceof Refusal || 'kind' in granted ? granted : { ...granted, lease: taken.lease, claim: taken.claim, release }
   } catch (error) {
     release()
@@ -71,7 +77,11 @@ async function admitBody<Echo>(keyed: Keyed<Echo>, taken: Taken): Promise<Grante
   const reading = readCall(format.name, { parts, request, key, lease }, hashed?.pieces ?? received)
   const call = reading instanceof Promise ? await reading : reading
   if (call instanceof Refusal) return call
-  const holding = hold(keyed, call as Call<Echo>, taken.claim)
+  const rating = parts.rates.admit(key, call.bounds.inputEstimate)
+  const rated = rating instanceof Promise ? await rating : rating
+  if (rated instanceof Refusal) return rated
+  taken.rated = rated
+  const holding = hold(keyed, call as Call<Echo>, taken)
   const held = holding instanceof Promise ? await holding : holding
   if (held instanceof Refusal) return held
   const sealing = parts.kept === undefined || format.finished === undefined ? undefined : askersKeyOf(request.headers)
@@ -156,7 +166,7 @@ async function joinElsewhere<Echo>(
 function hold<Echo>(
   { parts, format, key, exchange }: Keyed<Echo>,
   call: Call<Echo>,
-  claimed: Claim | undefined,
+  { claim, rated }: Pick<Taken, 'claim' | 'rated'>,
 ): Held | Refusal | Promise<Held | Refusal> {
   const { world } = parts
   const { rates, levels, contextWindow, costs, id: modelId } = call.model
@@ -166,7 +176,8 @@ function hold<Echo>(
     modelId,
     isStream: call.isStream,
     sessionHash: sessionHashOf(key.accountId, call.routing.conversation),
-    idempotency: claimed?.idempotency,
+    idempotency: claim?.idempotency,
+    rated,
     bounds: call.bounds,
     prices,
     amountPicos: holdFor(call.bounds, prices, contextWindow),
@@ -187,7 +198,13 @@ function hold<Echo>(
   return answer instanceof Promise ? answer.then((given) => holdRefusal(given, world) ?? held) : (holdRefusal(answer, world) ?? held)
 }
 
-type Taken = { slot: Slot | undefined; readonly lease: BodyLease; claim: Claim | undefined; place: JoinedPlace | undefined }
+type Taken = {
+  slot: Slot | undefined
+  rated: Rated | undefined
+  readonly lease: BodyLease
+  claim: Claim | undefined
+  place: JoinedPlace | undefined
+}
 
 /**
  * A function of its own, because a closure made where the body is read would hold everything there as long as a stream runs. `refusal` goes to the repetitions that
@@ -197,6 +214,7 @@ const releasing =
   (taken: Taken) =>
   (refusal?: Refusal): void => {
     taken.slot?.release()
+    taken.rated?.release()
     taken.lease.release()
     taken.place?.leave()
     taken.claim?.answer.drop(refusal)

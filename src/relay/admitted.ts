@@ -12,6 +12,7 @@ import type { Claim } from './idempotency.ts'
 import type { IdempotentResponses } from './idempotent-responses.ts'
 import type { KeyGate } from './key-limits.ts'
 import type { LiveStreams } from './live-streams.ts'
+import type { RateGate } from './rate-gate.ts'
 import type { ResponseMemory } from './response-memory.ts'
 import type { Held } from './settle.ts'
 import type { Timings } from './timings.ts'
@@ -20,6 +21,7 @@ import type { Timings } from './timings.ts'
 export type RelayParts = Readonly<{
   world: World
   keyLimits: KeyGate
+  rates: RateGate
   live: LiveStreams
   memory: ResponseMemory
   bodies: BodyMemory

@@ -6,6 +6,7 @@
 import type { Call } from '../core/format.ts'
 import { availableOf, type KeyBalance } from '../core/key.ts'
 import { type Picos, toExactUsdText } from '../core/money.ts'
+import { RATE_HEADERS } from '../core/rate-headers.ts'
 
 export function answerHeaders(requestId: string, allowedOrigins: readonly string[], origin: string | null): Record<string, string> {
   const headers = corsHeaders(origin, allowedOrigins)
@@ -29,8 +30,10 @@ export function addBalance(headers: Record<string, string>, { account, limitPico
 export const appliedHeaders = ({ maxTokensApplied }: Pick<Call<unknown>, 'maxTokensApplied'>): Record<string, string> =>
   maxTokensApplied === undefined ? {} : { 'x-max-tokens-applied': `${maxTokensApplied}` }
 
-const EXPOSED =
-  'x-request-id, request-id, retry-after, x-should-retry, x-cost-usd, x-balance-usd, x-max-tokens-applied, idempotency-replayed'
+const EXPOSED = [
+  'x-request-id, request-id, retry-after, x-should-retry, x-cost-usd, x-balance-usd, x-max-tokens-applied, idempotency-replayed',
+  ...RATE_HEADERS,
+].join(', ')
 
 /** Headers of every answer under `/v1`. `allowed`: origins, or `*` among them for all. */
 export function corsHeaders(origin: string | null, allowed: readonly string[]): Record<string, string> {

@@ -26,6 +26,7 @@ export async function countTokens(
   connection: Connection,
 ): Promise<Response> {
   const exchange = new Exchange(parts.world, ROUTE, 'messages')
+  if (!(identified instanceof Refusal)) exchange.tellRates(() => parts.rates.headers(identified))
   connection.keepOpen()
   try {
     const counted = await count(parts, request, identified, exchange)
@@ -60,18 +61,24 @@ type Estimate = Readonly<{ estimate: number }>
 type Counted = Uint8Array | Estimate | Refusal | Fault | 'left'
 
 async function count(parts: RelayParts, request: Request, key: KeyRecord | Refusal, exchange: Exchange): Promise<Counted> {
-  const { world, keyLimits, bodies } = parts
+  const { world, keyLimits, rates, bodies } = parts
   if (key instanceof Refusal) return key
   if (world.isDraining()) return new Refusal('draining')
   const admitting = keyLimits.admit(key.id)
   const slot = admitting instanceof Promise ? await admitting : admitting
   if (slot instanceof Refusal) return slot
+  const rated = await rates.admit(key, null)
+  if (rated instanceof Refusal) {
+    slot.release()
+    return rated
+  }
   const lease = bodies.lease(key)
   try {
     return await forward({ parts, request, key, lease }, exchange)
   } finally {
     lease.release()
     slot.release()
+    rated.release()
   }
 }
 

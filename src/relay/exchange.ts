@@ -39,6 +39,7 @@ export class Exchange {
   readonly #world: World
   readonly #route: string
   readonly #format: FormatName | undefined
+  #rates: (() => Record<string, string>) | undefined
   #firstByteMs: number | undefined
   #isEnded = false
 
@@ -57,6 +58,11 @@ export class Exchange {
 
   get firstByteMs(): number | null {
     return this.#firstByteMs ?? null
+  }
+
+  /** Lets every answer say how the rates of its key stand when it goes out. */
+  tellRates(rates: () => Record<string, string>): void {
+    this.#rates = rates
   }
 
   /** Notes that the first content byte is on its way to the client. */
@@ -83,7 +89,8 @@ export class Exchange {
 
   /** The headers of every answer; `origin` is the client's. */
   headers(origin: string | null): Record<string, string> {
-    return answerHeaders(this.requestId, this.#world.corsOrigins(), origin)
+    const headers = answerHeaders(this.requestId, this.#world.corsOrigins(), origin)
+    return this.#rates === undefined ? headers : Object.assign(headers, this.#rates())
   }
 
   /** Ends the exchange with a refusal. `headers`: those of every answer. */

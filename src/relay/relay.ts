@@ -83,6 +83,7 @@ export class Relay {
     exchange: Exchange,
   ): Promise<Response> {
     const parts = this.#parts
+    if (!(identified instanceof Refusal)) exchange.tellRates(ratesTold(parts, identified))
     const grant = await admit({ parts, format, request, exchange }, identified)
     if (grant instanceof Refusal) {
       const response = await refuseAfterBody(request, () =>
@@ -112,3 +113,9 @@ export class Relay {
     return response
   }
 }
+
+/** A function of its own: a closure made where the request is answered would hold its body for as long as a stream runs. */
+const ratesTold =
+  ({ rates }: RelayParts, key: KeyRecord) =>
+  (): Record<string, string> =>
+    rates.headers(key)

@@ -25,7 +25,7 @@ export type Repetition = Readonly<{
 }>
 
 type Asking = Readonly<{
-  parts: Pick<RelayParts, 'world' | 'live' | 'timings'>
+  parts: Pick<RelayParts, 'world' | 'live' | 'timings' | 'rates'>
   request: Request
   connection: Connection
   exchange: Exchange
@@ -59,9 +59,10 @@ async function replayed(repeating: Repeating, { head, bytes }: ShownAnswer, leas
 }
 
 /** Answers with the error that the first request got. */
-function refused({ parts, exchange, key, connection }: Repeating, { requestId }: RunningAnswer, refusal: Refusal): Response {
+function refused(repeating: Repeating, { requestId }: RunningAnswer, refusal: Refusal): Response {
+  const { exchange, key, connection } = repeating
   connection.restore()
-  const headers = repeatedHeaders(parts, requestId, connection)
+  const headers = repeatedHeaders(repeating, requestId)
   return exchange.refuse(refusal, connection.origin, { replayOf: requestId, ...ownerOf(key, connection.client) }, headers)
 }
 
@@ -86,14 +87,16 @@ async function joined(repeating: Repeating, running: RunningAnswer, place: Joine
   return { response: new Response(stream.body(), { headers }), whenEnded: stream.whenEnded }
 }
 
-const repeatedHeaders = ({ world }: Repeating['parts'], requestId: string, { origin }: Connection): Record<string, string> => ({
-  ...answerHeaders(requestId, world.corsOrigins(), origin),
+const repeatedHeaders = ({ parts: { world, rates }, key, connection }: Repeating, requestId: string): Record<string, string> => ({
+  ...answerHeaders(requestId, world.corsOrigins(), connection.origin),
+  ...rates.headers(key),
   'idempotency-replayed': 'true',
 })
 
 /** The key's balance may have to be looked up; where that fails the headers leave it out. */
-async function headersOf({ parts, key, connection }: Repeating, requestId: string): Promise<Record<string, string>> {
-  const headers = { ...repeatedHeaders(parts, requestId, connection), 'x-cost-usd': toUsdText(ZERO) }
+async function headersOf(repeating: Repeating, requestId: string): Promise<Record<string, string>> {
+  const { parts, key } = repeating
+  const headers = { ...repeatedHeaders(repeating, requestId), 'x-cost-usd': toUsdText(ZERO) }
   const keyBalance = await keyBalanceOf(parts.world, key)
   if (!(keyBalance instanceof Refusal)) addBalance(headers, keyBalance)
   return headers

@@ -15,6 +15,7 @@ import type { Idempotency } from '../ledger/ledger.ts'
 import type { RequestLine } from '../observe/request-line.ts'
 import type { World } from '../world.ts'
 import type { Exchange } from './exchange.ts'
+import type { Rated } from './rate-gate.ts'
 
 /** A hold that was granted, and what decides its charge. */
 export type Held = Readonly<{
@@ -25,6 +26,8 @@ export type Held = Readonly<{
   sessionHash: Uint8Array
   /** Present when the request has an `Idempotency-Key`. */
   idempotency?: Idempotency | undefined
+  /** The request's place in the rates of its plan and key; absent: it has none. */
+  rated?: Rated | undefined
   bounds: Bounds
   prices: Prices
   amountPicos: Picos
@@ -56,6 +59,7 @@ export const usesUp = (outcome: Outcome, costPicos: Picos): boolean => outcome =
 export async function settle(world: World, exchange: Exchange, held: Held, ended: Ended): Promise<Kept> {
   const charge = chargeOf(ended.isWhole === true ? 'complete' : ended.outcome, ended.observation, held.bounds, held.prices)
   const { calls } = exchange
+  if (charge !== 'void') held.rated?.settle(charge.usage)
   if (ended.outcome === 'fault' && ended.more?.cause !== 'bug') calls.broke()
   const answer =
     charge === 'void'

@@ -42,6 +42,18 @@ test('without a file the defaults are in order', async () => {
   expect(await place.json('check-config')).toMatchObject({ ok: true, file: null, problems: [], upstreams: [], plans: ['default'] })
 })
 
+test('the rates of plans are printed, by plan', async () => {
+  place.write(
+    'tollgate.toml',
+    '[plans.pro]\nmodels = ["*"]\nrequests_per_minute = 60\noutput_tokens_per_minute = 9000\nconcurrent_requests = 4\n',
+  )
+  const { out } = await place.run('check-config')
+  expect(out).toContain('\n  plan pro: 60 requests a minute, 9000 output tokens a minute, 4 requests at once\n')
+  expect(await place.json('check-config')).toMatchObject({
+    rates: { pro: { requests_per_minute: 60, input_tokens_per_minute: null, output_tokens_per_minute: 9_000, concurrent_requests: 4 } },
+  })
+})
+
 test('what is no TOML, and a file that is not there, are mistakes, too', async () => {
   place.write('tollgate.toml', '[server')
   expect(await place.run('check-config')).toMatchObject({

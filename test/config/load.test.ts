@@ -187,6 +187,10 @@ models = ["*"]
 [plans.s]
 models = ["sl*"]
 max_request_usd = "0.05"
+[plans.rated]
+models = ["*"]
+requests_per_minute = 60
+concurrent_requests = 4
 `,
     { env: { UPSTREAM_API_KEY: 'sk-up', PROXY_URL: 'http://proxy.example:3128', SMTP_URL: 'smtps://user:pass@mail.example.com' } },
   )
@@ -279,6 +283,13 @@ max_request_usd = "0.05"
   expect(modelsOf(config.catalog, 'all-of-it')).toHaveLength(2)
   expect(config.catalog.plans.get('s')).toEqual({ name: 's', models: ['sl*'], maxRequestPicos: picos(50_000_000_000n) })
   expect(config.catalog.plans.get('default')).not.toContainKey('maxRequestPicos')
+  expect(config.catalog.plans.get('default')).not.toContainKey('rates')
+  expect(config.catalog.plans.get('rated')?.rates).toEqual({
+    requestsPerMinute: 60,
+    inputTokensPerMinute: null,
+    outputTokensPerMinute: null,
+    concurrentRequests: 4,
+  })
 })
 
 const door = (kind: string, more: string): string => `[[upstreams]]\nname = "a"\nkind = "${kind}"\nbase_url = "http://h"\n${more}`
@@ -479,6 +490,7 @@ test('every mistake is named with its path, what was expected and what was found
       '[plans.p]\nmodels = ["*"]\nmax_request_usd = 1',
       /^plans\.p\.max_request_usd: expected a decimal in quotes, such as "3\.00", found 1$/,
     ],
+    ['[plans.p]\nmodels = ["*"]\ninput_tokens_per_minute = 0', /^plans\.p\.input_tokens_per_minute: expected a whole number from 1 to/],
     ['[plans.p]\nmodels = ["*"]\nmax_request_usd = "0.00"', /^plans\.p\.max_request_usd: expected more than 0/],
   ]
   for (const [toml, ...expected] of cases) {

@@ -37,6 +37,7 @@ test('what decides over a price or an end differs, each under its name', () => {
   expect(differing(upstream() + model('a') + model('b').replace('64000', '32000') + plan)).toEqual(['models'])
   expect(differing(BASE.replace('"*"', '"a"'))).toEqual(['plans'])
   expect(differing(`${BASE}max_request_usd = "0.5"\n`)).toEqual(['plans'])
+  expect(differing(`${BASE}requests_per_minute = 5\n`)).toEqual(['plans'])
   expect(differing(`${BASE}[limits]\nrequests_per_minute = 5\n`)).toEqual(['limits'])
   expect(differing(upstream('weight = 3\n') + model('a') + model('b') + plan)).toEqual(['upstreams'])
   expect(differing(`${BASE}[cabinet]\nsign_up = "open"\n`)).toEqual(['sign_up'])

@@ -235,3 +235,18 @@ test('the requests that a key may run at once, and in a minute, are those of all
   expect(statuses.filter((status) => status === 200)).toHaveLength(6)
   expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([])
 })
+
+test('the rates of a plan are those of all relays together, and each answer says how they stand', async () => {
+  place.write(
+    'tollgate.toml',
+    '[operator]\nport = 0\n[plans.default]\nmodels = ["*"]\nrequests_per_minute = 7\noutput_tokens_per_minute = 100000\n',
+  )
+  const gateway = await place.serve({ args: ['--processes', '3'] })
+  const quick = { model: 'claude-sonnet-5-5', max_tokens: 50, messages: [{ role: 'user', content: '[sim say=Hi]' }] }
+  const answers = await Promise.all(Array.from({ length: 40 }, () => post(gateway, '/v1/messages', quick)))
+  const admitted = answers.filter(({ status }) => status === 200)
+  // Nothing but what flows back while the requests come is beyond the seven.
+  expect(admitted.length).toBeWithin(7, 9)
+  expect(answers.filter(({ status }) => status !== 200 && status !== 429)).toEqual([])
+  expect(answers.map(({ headers }) => headers.get('anthropic-ratelimit-requests-limit'))).toEqual(Array(40).fill('7'))
+})

@@ -10,8 +10,8 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { REFUSALS, Refusal, type RefusalName } from '../../src/core/refusal.ts'
 import { buildApp } from '../../src/http/app.ts'
 import { ClientLimits } from '../../src/http/client-limit.ts'
-import { KeyLimits } from '../../src/relay/key-limits.ts'
 import type { Relay } from '../../src/relay/relay.ts'
+import { gatesOf } from '../support/gates.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { connectRaw } from '../support/raw-client.ts'
 import { makeTestWorld } from '../support/world.ts'
@@ -152,7 +152,7 @@ const routesOf = () => {
   return buildApp({
     world,
     relay: undefined as unknown as Relay,
-    keyLimits: new KeyLimits(clocked),
+    ...gatesOf(world),
     clientLimits: new ClientLimits(clocked),
   }).routes
 }

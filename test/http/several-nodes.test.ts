@@ -5,6 +5,7 @@
 
 import { afterEach, expect } from 'bun:test'
 import { picos } from '../../src/core/money.ts'
+import { type RateLimits, rateLimitsOf } from '../../src/core/token-buckets.ts'
 import { MESSAGE } from '../support/answered-gateway.ts'
 import { type FakeUpstream, nativeMessage, type Script, startFakeUpstream } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts'
@@ -20,7 +21,7 @@ afterEach(async () => {
   ending = []
 })
 
-type Two = Readonly<{ a: TestGateway; b: TestGateway; upstream: FakeUpstream; secret: string }>
+type Two = Readonly<{ a: TestGateway; b: TestGateway; start: () => Promise<TestGateway>; upstream: FakeUpstream; secret: string }>
 
 async function startTwo({ script, ...options }: TestGatewayOptions & Readonly<{ script?: () => Script }> = {}): Promise<Two> {
   const upstream = await startFakeUpstream({ answer: () => script?.() ?? nativeMessage(MESSAGE) })
@@ -33,7 +34,7 @@ async function startTwo({ script, ...options }: TestGatewayOptions & Readonly<{ 
   }
   const a = await start()
   const b = await start()
-  return { a, b, upstream, secret: await a.createKey() }
+  return { a, b, start, upstream, secret: await a.createKey() }
 }
 
 const BODY = { model: MODEL_ID, max_tokens: 16, messages: [{ role: 'user', content: 'Hi' }] }
@@ -73,6 +74,32 @@ postgresTest('a key runs its requests at once once over two gateways, and what h
       return both.every(({ status }) => status === 200)
     }, 'each can have both')
 })
+
+postgresTest(
+  'an account has the rates of its plan once over three gateways: to the request, to the token that an end corrects, and at once',
+  async () => {
+    const { a, b, start, secret } = await startTwo()
+    const c = await start()
+    const plan = (rates: RateLimits) => ({ name: 'default', models: ['*'], rates })
+    const rated = (rates: Partial<RateLimits>): void => {
+      const limits = rateLimitsOf(rates)
+      if (limits === undefined) throw new Error('no rates')
+      for (const { reload, world } of [a, b, c])
+        reload({ catalog: { ...world.catalog(), plans: new Map([...world.catalog().plans, ['default', plan(limits)]]) } })
+    }
+    const gateways = [a, b, c]
+    const asked = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => ask(gateways[n % 3] ?? a, secret)))
+    rated({ requestsPerMinute: 5 })
+    const statuses = (await asked(45)).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(5)
+    expect(new Set(statuses)).toEqual(new Set([200, 429]))
+    // Each answer took five tokens of output: what the end of one says, the others hear.
+    rated({ outputTokensPerMinute: 10 })
+    await until(async () => (await asked(3)).every(({ status }) => status === 429), 'all hear that the output is used up')
+    const [refused] = await asked(1)
+    expect(refused?.headers.get('anthropic-ratelimit-output-tokens-remaining')).toBe('0')
+  },
+)
 
 postgresTest('an answer is remembered by the node that gave it; another one asks for the full input', async () => {
   const { a, b, upstream, secret } = await startTwo()

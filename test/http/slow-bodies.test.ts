@@ -11,7 +11,6 @@ import { TICK_MS, TimerWheel } from '../../src/core/timer-wheel.ts'
 import { buildApp } from '../../src/http/app.ts'
 import { ClientLimits } from '../../src/http/client-limit.ts'
 import { IdempotentResponses } from '../../src/relay/idempotent-responses.ts'
-import { KeyLimits } from '../../src/relay/key-limits.ts'
 import { LiveStreams } from '../../src/relay/live-streams.ts'
 import { type Pace, readBody } from '../../src/relay/read-body.ts'
 import { discardBody } from '../../src/relay/refuse-after-body.ts'
@@ -20,6 +19,7 @@ import { ResponseMemory } from '../../src/relay/response-memory.ts'
 import { TIMINGS } from '../../src/relay/timings.ts'
 import { makeBodyReader } from '../support/body-thread.ts'
 import { startFakeUpstream } from '../support/fake-upstream.ts'
+import { gatesOf } from '../support/gates.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { connectRaw, type RawConnection } from '../support/raw-client.ts'
 import { startWatch } from '../support/until.ts'
@@ -163,12 +163,12 @@ test('slow clients do not slow others', async () => {
 /** Bun's idle limit, which is a deadline for the first byte of the answer, has a resolution of four seconds: this cannot be shown in less. */
 test('an upload that is steady but longer than the server’s idle limit is answered', async () => {
   const { world, bodies } = gateway
-  const keyLimits = new KeyLimits({ limits: world.limits, now: world.clock.monotonicMs })
+  const gates = gatesOf(world)
   const clientLimits = new ClientLimits({ limits: world.limits, now: world.clock.monotonicMs })
   const live = new LiveStreams()
   const relay = new Relay({
     world,
-    keyLimits,
+    ...gates,
     live,
     memory: new ResponseMemory({ now: world.clock.monotonicMs }),
     answers: new IdempotentResponses({ now: world.clock.monotonicMs }),
@@ -176,7 +176,7 @@ test('an upload that is steady but longer than the server’s idle limit is answ
     bodyReader: makeBodyReader().bodyReader,
     timings: TIMINGS,
   })
-  const app = buildApp({ world, relay, keyLimits, clientLimits }).listen({ port: 0, hostname: '127.0.0.1', idleTimeout: 1 })
+  const app = buildApp({ world, relay, ...gates, clientLimits }).listen({ port: 0, hostname: '127.0.0.1', idleTimeout: 1 })
   const url = `http://127.0.0.1:${app.server?.port}`
   const secret = await gateway.createKey({ id: 'key_steady' })
   const statuses = ['/v1/messages', '/v1/messages/count_tokens'].map(async (path) => {

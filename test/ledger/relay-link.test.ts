@@ -39,7 +39,7 @@ function makeRelay(early = 0) {
   }
   const link: RelayLink = new RelayLink({
     ...{ path: '', bootId: 'boot', runs: () => ({ accounts: [], keys: [] }), connect },
-    held: () => ({ claims: claims.running, places: limits.places }),
+    held: () => ({ claims: claims.running, places: limits.places, running: [] }),
     ...{ onNews: () => undefined, onMissed: () => undefined, onFenced: () => undefined, onFault: () => undefined },
     onHeard: () => patience.hear(),
   })
@@ -102,7 +102,7 @@ test('what is told while the ledger process is away, or before the welcome, is t
     link.tell({ kind: 'keep', answer })
     claims.release(REPEATABLE)
     const second = await join()
-    expect(heldIn(second)).toEqual({ claims: [RUNNING], places: [] })
+    expect(heldIn(second)).toEqual({ claims: [RUNNING], places: [], running: [] })
     expect(second.sent.filter(({ kind }) => WORDS.includes(kind))).toEqual([])
     second.hear({ kind: 'welcome', boot: 7 })
     expect(wordsIn(second)).toEqual([

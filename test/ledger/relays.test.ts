@@ -4,6 +4,7 @@ import type { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { NO_AMOUNTS } from '../../src/core/token-buckets.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
 import { ACT, balanceAt, createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../support/ledger.ts'
@@ -164,6 +165,32 @@ test('the requests of a minute, and those at once, are those of all relays toget
   const next = await all.relays[2]?.shared.limits.take({ ...ask, requests: 0, places: 10 })
   expect(next).toMatchObject({ places: 6, nodes: 2 })
   await closeAll(all)
+})
+
+test('the rates of a plan are those of all relays together, and what a relay ran is free when it is gone, not when the ledger process is', async () => {
+  const path = pathOf()
+  const all = await openAll(path, 3)
+  const limits = { requestsPerMinute: 60, inputTokensPerMinute: 10_000, outputTokensPerMinute: null, concurrentRequests: 4 }
+  const owner = (running: number) => ({ name: 'plan acc_1 p', limits, running })
+  const take = async (relay: TestRelay | undefined, running: number, inputTokens = 10): Promise<boolean | undefined> => {
+    const answer = await relay?.shared.rates.take({ owners: [owner(running)], wanted: { inputTokens }, slots: 1 })
+    return answer === 'unavailable' ? undefined : answer?.isAdmitted
+  }
+  const [a, b, c] = all.relays
+  expect(await Promise.all([take(a, 1), take(a, 2), take(b, 1), take(c, 1), take(c, 2)])).toEqual([true, true, true, true, false])
+  await a?.ledger.close()
+  expect([await take(b, 2), await take(c, 2), await take(b, 3), await take(c, 3)]).toEqual([true, true, false, false])
+  expect(await c?.shared.rates.correct([{ owner: owner(0), amounts: { requests: 0, input: 9_950, output: 0 } }])).toBe('done')
+  expect(await b?.shared.rates.correct([{ owner: owner(2), amounts: NO_AMOUNTS }])).toBe('done')
+  expect(await take(b, 3, 100)).toBe(false)
+  expect(await b?.shared.rates.correct([{ owner: owner(2), amounts: NO_AMOUNTS }])).toBe('done')
+  await all.main.ledger.close()
+  const again = await openLedgerProcess(path, { expected: [process.pid] })
+  await until(() => b?.ledger.mayAdmit() === true && c?.ledger.mayAdmit() === true, 'both are there again')
+  // The buckets are whole again, and the two requests of the second relay still run.
+  expect([await take(c, 1, 9_000), await take(c, 2), await take(c, 3)]).toEqual([true, true, false])
+  await Promise.all([b?.ledger.close(), c?.ledger.close()])
+  await again.ledger.close()
 })
 
 test('a disk that is full under the ledger process stops the spending of all relays; what was acknowledged is booked when there is room again', async () => {

@@ -240,7 +240,7 @@ class RelayWorld {
     const [limits, claims] = [new LimitsOverLink(around), new ClaimsOverLink(around)]
     const link: RelayLink = new RelayLink({
       ...{ path: '', bootId: `relay-${pid}`, runs: () => listener?.runs() ?? { accounts: [], keys: [] } },
-      held: () => ({ claims: claims.running, places: limits.places }),
+      held: () => ({ claims: claims.running, places: limits.places, running: [] }),
       onNews: (message) => listener?.onMessage(message),
       onMissed: () => listener?.onMissed(),
       onFenced: () => {

@@ -12,21 +12,21 @@ import { keyStatusRoutes } from '../../src/http/key-status.ts'
 import { modelRoutes } from '../../src/http/models.ts'
 import { refusals } from '../../src/http/refusals.ts'
 import { usageRoutes } from '../../src/http/usage.ts'
-import { KeyLimits } from '../../src/relay/key-limits.ts'
 import type { World } from '../../src/world.ts'
+import { gatesOf } from './gates.ts'
 
 /** Everything but the routes that spend. */
 export function smallApp(world: World) {
   const clocked = { limits: world.limits, now: world.clock.monotonicMs }
-  const keyLimits = new KeyLimits(clocked)
-  const macro = keyMacro(world, keyLimits, new ClientLimits(clocked))
+  const gates = gatesOf(world)
+  const macro = keyMacro(world, gates, new ClientLimits(clocked))
   return new Elysia({ strictPath: true, handler: { standardHostname: false } })
     .use(absoluteUrl())
     .use(refusals(world))
     .use(preflight(world))
     .use(dashboardRoutes(world, macro))
     .use(usageRoutes(world, macro))
-    .use(keyStatusRoutes(world, keyLimits, macro))
+    .use(keyStatusRoutes(world, gates, macro))
     .use(modelRoutes(world, macro))
     .use(publicHealth(world))
 }

@@ -21,6 +21,7 @@ import type { LedgerNode } from './node-lease.ts'
 import { NotificationListener } from './notification-listener.ts'
 import { type Late, ownNode } from './own-node.ts'
 import { problemOfSessions } from './pooler.ts'
+import { PostgresRates } from './rates.ts'
 import { isRoomy, roomFor, textOfRoom } from './room.ts'
 import { isOtherServer, notedServer, noteServer, serverNameOf } from './server-name.ts'
 import { Session, SessionFailure } from './session.ts'
@@ -88,7 +89,9 @@ async function openAsNode(
     onBug,
     patience,
   })
-  const limits = new PostgresLimits(named('limits', LIMIT_MS_MAX, connections.limits), () => node.identity, patience)
+  const limiting = named('limits', LIMIT_MS_MAX, connections.limits)
+  const limits = new PostgresLimits(limiting, () => node.identity, patience)
+  const rates = new PostgresRates({ session: limiting, identity: () => node.identity, patience })
   const ledger = new GroupCommit({
     ...given,
     isShared: true,
@@ -115,6 +118,7 @@ async function openAsNode(
     const shared = {
       answers,
       limits,
+      rates,
       isCurrent: (askedAtMs: number) => notifications.isCurrent(askedAtMs),
       whileHeard: <T>(working: Promise<T>) => patience.whileHeard(working),
       skewMs: () => node.skewMs,

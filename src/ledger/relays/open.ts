@@ -6,7 +6,7 @@ import type { SupervisorListener } from '../admission/store-supervisor.ts'
 import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
 import type { OpenProblem } from '../task.ts'
 import { RelayLink } from './link.ts'
-import { ClaimsOverLink, keptOverLink, LimitsOverLink } from './relay-shares.ts'
+import { ClaimsOverLink, keptOverLink, LimitsOverLink, RatesOverLink } from './relay-shares.ts'
 import { RelaySupervisor } from './relay-supervisor.ts'
 
 /** How long the first connection may take; it is short, because the ledger process ran when the relay was started. */
@@ -25,13 +25,13 @@ export async function openRelay({
   const onBug = (bug: unknown): void => given.onFault({ problem: 'what relays share failed by a bug', bug })
   const patience = new Patience({ onBug })
   const around = { link: () => link, patience }
-  const [limits, claims] = [new LimitsOverLink(around), new ClaimsOverLink(around)]
+  const [limits, rates, claims] = [new LimitsOverLink(around), new RatesOverLink(around), new ClaimsOverLink(around)]
   let listener: SupervisorListener | undefined
   const link: RelayLink = new RelayLink({
     path: relay.socket,
     bootId: given.bootId,
     runs: () => listener?.runs() ?? { accounts: [], keys: [] },
-    held: () => ({ claims: claims.running, places: limits.places }),
+    held: () => ({ claims: claims.running, places: limits.places, running: rates.running }),
     onNews: (message) => listener?.onMessage(message),
     onMissed: () => listener?.onMissed(),
     onFenced: relay.onFenced,
@@ -56,7 +56,7 @@ export async function openRelay({
     return opened
   }
   const shared = {
-    ...{ limits, claims, kept: keptOverLink(around) },
+    ...{ limits, rates, claims, kept: keptOverLink(around) },
     isCurrent: (askedAtMs: number) => link.isCurrent(askedAtMs),
     whileHeard: <T>(working: Promise<T>) => patience.whileHeard(working),
     skewMs: () => 0,

@@ -3,6 +3,7 @@
 import type { Patience } from '../admission/patience.ts'
 import type { AnswerElsewhere, FoundElsewhere, KeptElsewhere, Repeatable, SharedClaims } from '../shared-answers.ts'
 import type { LimitAsk, LimitGrant, SharedLimits } from '../shared-limits.ts'
+import type { RateAnswer, RateAsk, RateCorrection, RateOwner, SharedRates } from '../shared-rates.ts'
 import type { RelayLink } from './link.ts'
 import type { Running } from './shared-claims.ts'
 import type { Held } from './shared-state.ts'
@@ -29,6 +30,38 @@ export class LimitsOverLink implements SharedLimits {
     if (grant.places > 0) this.#places.set(ask.keyId, grant.places)
     else this.#places.delete(ask.keyId)
     return grant
+  }
+}
+
+/** Counts requests in the rates of plans and keys; how many run is what was said last. */
+export class RatesOverLink implements SharedRates {
+  readonly #around: Around
+  readonly #running = new Map<string, number>()
+
+  constructor(around: Around) {
+    this.#around = around
+  }
+
+  get running(): Held['running'] {
+    return [...this.#running]
+  }
+
+  async take(ask: RateAsk): Promise<RateAnswer | 'unavailable'> {
+    for (const owner of ask.owners) this.#note(owner)
+    const { link, patience } = this.#around
+    return (await patience.whileHeard(link().ask({ kind: 'rate', ask }))) as RateAnswer | 'unavailable'
+  }
+
+  async correct(corrections: readonly RateCorrection[]): Promise<'done' | 'unavailable'> {
+    for (const { owner } of corrections) this.#note(owner)
+    const { link, patience } = this.#around
+    const corrected = await patience.whileHeard(link().ask({ kind: 'correct', corrections }))
+    return corrected === 'unavailable' ? corrected : 'done'
+  }
+
+  #note({ name, running }: RateOwner): void {
+    if (running > 0) this.#running.set(name, running)
+    else this.#running.delete(name)
   }
 }
 

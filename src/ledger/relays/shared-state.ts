@@ -1,23 +1,29 @@
 /**
- * What relays share apart from the money, in the memory of the ledger process: the limits of keys, the requests that run under an Idempotency-Key, and the answers that are
+ * What relays share apart from the money, in the memory of the ledger process: the limits of keys, the rates of plans, the requests that run under an Idempotency-Key, and the answers that are
  * kept. Rules: processes.md "Shared".
  */
 
 import type { Forgotten } from '../../core/format.ts'
+import { CountedRates } from '../counted-rates.ts'
 import type { AnswerElsewhere, FoundElsewhere, KeptElsewhere } from '../shared-answers.ts'
 import type { LimitAsk, LimitGrant } from '../shared-limits.ts'
+import type { RateAnswer, RateAsk, RateCorrection } from '../shared-rates.ts'
 import { RelayClaims, type Running } from './shared-claims.ts'
 import { RelayLimits } from './shared-limits.ts'
 
 /** A message of a relay that is answered. */
 export type Question =
   | Readonly<{ kind: 'limit'; ask: LimitAsk }>
+  | Readonly<{ kind: 'rate'; ask: RateAsk }>
+  | Readonly<{ kind: 'correct'; corrections: readonly RateCorrection[] }>
   | Readonly<{ kind: 'claim'; claim: Running }>
   | Readonly<{ kind: 'running'; keyId: string; header: string }>
   | Readonly<{ kind: 'find'; key: Uint8Array; ids: readonly string[] }>
 
 export type Reply =
   | LimitGrant
+  | RateAnswer
+  | 'done'
   /** claimed: the request has the claim. `isSame`: the request that runs has the same body. */
   | Readonly<{ kind: 'claimed' }>
   | Readonly<{ kind: 'running'; isSame: boolean }>
@@ -29,12 +35,17 @@ export type Reply =
 /** A message of a relay that is not answered. */
 export type Word = Readonly<{ kind: 'release'; keyId: string; header: string }> | Readonly<{ kind: 'keep'; answer: AnswerElsewhere }>
 
-/** What a relay has when it joins again. `places`: how many requests of each key it may run at once. */
-export type Held = Readonly<{ claims: readonly Running[]; places: readonly (readonly [keyId: string, places: number])[] }>
+/** What a relay has when it joins again. `places`: how many requests of each key it may run at once. `running`: how many of each owner of rates run. */
+export type Held = Readonly<{
+  claims: readonly Running[]
+  places: readonly (readonly [keyId: string, places: number])[]
+  running: readonly (readonly [owner: string, running: number])[]
+}>
 
 /** The shared state in the ledger process. */
 export class SharedState {
   readonly #limits = new RelayLimits()
+  readonly #rates = new CountedRates()
   readonly #claims = new RelayClaims()
   readonly #kept: KeptElsewhere
 
@@ -46,6 +57,11 @@ export class SharedState {
     switch (question.kind) {
       case 'limit':
         return this.#limits.take(boot, question.ask)
+      case 'rate':
+        return this.#rates.take(boot, question.ask)
+      case 'correct':
+        this.#rates.correct(boot, question.corrections)
+        return 'done'
       case 'claim':
         return this.#claims.claim(boot, question.claim)
       case 'running':
@@ -61,14 +77,16 @@ export class SharedState {
   }
 
   /** To be called when a relay joins, or joins again. */
-  join(boot: number, { claims, places }: Held): void {
+  join(boot: number, { claims, places, running }: Held): void {
     this.#claims.join(boot, claims)
     this.#limits.join(boot, places)
+    this.#rates.join(boot, running)
   }
 
   /** To be called when a relay is gone: everything that it had ends. */
   leave(boot: number): void {
     this.#claims.leave(boot)
     this.#limits.leave(boot)
+    this.#rates.leave(boot)
   }
 }

@@ -7,6 +7,7 @@ import { reloadable } from '../../config/reloadable.ts'
 import type { Model, Plan } from '../../core/catalog.ts'
 import { toExactUsdText } from '../../core/money.ts'
 import type { Rates } from '../../core/pricing.ts'
+import { ratesAsSet } from '../../core/token-buckets.ts'
 import type { Site } from '../site.ts'
 import { callerMacro } from './caller.ts'
 import { whatIf } from './what-if.ts'
@@ -67,10 +68,11 @@ function ratesDocument(rates: Rates) {
   return { input_usd: input, output_usd: output, cache_read: cacheRead, cache_write: cacheWrite, cache_write_1h: cacheWrite1h }
 }
 
-const planDocument = ({ name, models, maxRequestPicos }: Plan) => ({
+const planDocument = ({ name, models, maxRequestPicos, rates }: Plan) => ({
   name,
   models: [...models],
   max_request_usd: maxRequestPicos === undefined ? null : toExactUsdText(maxRequestPicos),
+  rates: rates === undefined ? null : ratesAsSet(rates),
 })
 
 /** `problems`: mistakes, because of which a reload would change nothing. `needs_restart`: changed settings that a reload leaves as they were. */

@@ -39,6 +39,8 @@ const ONLY_ON_POSTGRES = [
   'key_rates',
   'leases',
   'nodes',
+  'rate_levels',
+  'rate_running',
 ]
 const VIEWS = ['receipt_pages']
 

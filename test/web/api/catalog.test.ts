@@ -55,6 +55,22 @@ test('a plan has the most that a request may cost, and a change of it is told', 
   }
 })
 
+test('a plan has its rates, and a change of them is told', async () => {
+  const limits = { requestsPerMinute: 60, inputTokensPerMinute: null, outputTokensPerMinute: null, concurrentRequests: 4 }
+  const rated = new Map([['default', { name: 'default', models: ['*'], rates: limits }]])
+  read = (inForce) => ({ ...inForce, catalog: { ...inForce.catalog, plans: rated } })
+  expect(await ask('catalog')).toMatchObject({ plans: [{ name: 'default', rates: null }, { name: 'small' }] })
+  const { changes } = (await ask('catalog/reload')) as { changes: object[] }
+  expect(changes).toContainEqual({ path: 'plans.default.requests_per_minute', before: null, after: '60' })
+  const before = gateway.world.catalog()
+  try {
+    gateway.reload({ catalog: { ...before, plans: rated } })
+    expect(await ask('catalog')).toMatchObject({ plans: [{ name: 'default', rates: { requests_per_minute: 60, concurrent_requests: 4 } }] })
+  } finally {
+    gateway.reload({ catalog: before })
+  }
+})
+
 test('a file that says the same changes nothing', async () => {
   read = (inForce) => ({ ...inForce })
   expect(await ask('catalog/reload')).toEqual({ file: null, problems: [], changes: [], needs_restart: [], without_effect: [] })

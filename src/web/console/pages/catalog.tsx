@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { type Got, useAsked } from '../../parts/ask.ts'
+import { rateWords } from '../../parts/rate-words.ts'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount } from '../../parts/show-time.ts'
 import { Show } from '../../parts/state.tsx'
@@ -116,6 +117,7 @@ const Plans = ({ plans }: Readonly<{ plans: Catalog['plans'] }>) => (
           isFigure: true,
           cell: ({ max_request_usd }) => (max_request_usd === null ? '' : `$${max_request_usd}`),
         },
+        { name: 'An account, at most', cell: ({ rates }) => (rates === null ? '' : rateWords(rates)) },
       ]}
       rows={plans}
       keyOf={({ name }) => name}

@@ -1,0 +1,65 @@
+/** The rates of plans and keys over all nodes, on Postgres (db/postgres/migrations/0006_rates.sql). Rules: keys.md "Rates over nodes". */
+
+import type { Patience } from '../admission/patience.ts'
+import type { NodeIdentity } from '../nodes.ts'
+import type { RateAnswer, RateAsk, RateCorrection, RateOwner, RateStanding, SharedRates } from '../shared-rates.ts'
+import { type Session, SessionFailure } from './session.ts'
+
+type Row = Readonly<{ is_admitted: boolean; standings: string; live_nodes: bigint }>
+
+type RatesOptions = Readonly<{
+  session: Pick<Session, 'ask'>
+  /** The node that counts; undefined: this process may not count now. */
+  identity: () => NodeIdentity | undefined
+  patience: Pick<Patience, 'isOver' | 'whileHeard'>
+}>
+
+export class PostgresRates implements SharedRates {
+  readonly #options: RatesOptions
+  #lastNumber = 0
+
+  constructor(options: RatesOptions) {
+    this.#options = options
+  }
+
+  take(ask: RateAsk): Promise<RateAnswer | 'unavailable'> {
+    return this.#whileHeard(() => this.#take(ask))
+  }
+
+  /** In one order for all nodes, so that no two wait for each other. */
+  correct(corrections: readonly RateCorrection[]): Promise<'done' | 'unavailable'> {
+    const ordered = corrections.toSorted((a, b) => (a.owner.name < b.owner.name ? -1 : 1))
+    const text = JSON.stringify(ordered.map(({ owner, amounts }) => ({ ...textOfOwner(owner), ...amounts })))
+    return this.#whileHeard(async () => {
+      const rows = await this.#ask('SELECT correct_rates($1, $2, $3, $4)', text)
+      return rows === 'unavailable' ? rows : 'done'
+    })
+  }
+
+  async #take({ owners, wanted, slots }: RateAsk): Promise<RateAnswer | 'unavailable'> {
+    const text = JSON.stringify(owners.map(textOfOwner))
+    const rows = await this.#ask<Row>('SELECT * FROM take_rates($1, $2, $3, $4, $5, $6)', text, wanted.inputTokens, slots)
+    const row = rows === 'unavailable' ? undefined : rows[0]
+    if (row === undefined) return 'unavailable'
+    const standings = JSON.parse(row.standings) as readonly RateStanding[]
+    return { isAdmitted: row.is_admitted, owners: standings, nodes: Math.max(1, Number(row.live_nodes)) }
+  }
+
+  #whileHeard<T>(asking: () => Promise<T | 'unavailable'>): Promise<T | 'unavailable'> {
+    const { patience } = this.#options
+    return patience.isOver ? Promise.resolve('unavailable') : patience.whileHeard(asking())
+  }
+
+  async #ask<Row>(text: string, ...given: readonly (string | number | null)[]): Promise<readonly Row[] | 'unavailable'> {
+    const own = this.#options.identity()
+    if (own === undefined) return 'unavailable'
+    try {
+      return await this.#options.session.ask<Row>(text, [own.lane, own.boot, ++this.#lastNumber, ...given])
+    } catch (error) {
+      if (!(error instanceof SessionFailure)) throw error
+      return 'unavailable'
+    }
+  }
+}
+
+const textOfOwner = ({ name, limits, running }: RateOwner) => ({ name, ...limits, running })

@@ -1,0 +1,152 @@
+/** Protects keys.md "Rates over nodes": Postgres counts as the memory of one process does, by its own clock, and a node that is gone runs nothing. */
+
+import { expect } from 'bun:test'
+import fc from 'fast-check'
+import { CountedRates } from '../../../src/ledger/counted-rates.ts'
+import type { NodeIdentity } from '../../../src/ledger/nodes.ts'
+import { PostgresRates } from '../../../src/ledger/postgres/rates.ts'
+import { Session } from '../../../src/ledger/postgres/session.ts'
+import type { RateAnswer, RateAsk, RateOwner } from '../../../src/ledger/shared-rates.ts'
+import { asking, freshLedger } from '../../support/nodes.ts'
+import { PATIENT } from '../../support/patient.ts'
+import { postgresTest } from '../../support/postgres.ts'
+
+async function makeNode(url: string, outside: ReturnType<typeof asking>) {
+  const bootId = crypto.randomUUID()
+  const [row] = await outside.ask<{ lane: bigint; boot: bigint; epoch: bigint }>(
+    "SELECT own_lane AS lane, own_boot AS boot, own_epoch AS epoch FROM register_node('n', $1, 1000000000)",
+    [bootId],
+  )
+  const identity: NodeIdentity = { lane: Number(row?.lane), boot: Number(row?.boot), epoch: Number(row?.epoch), bootId }
+  const session = new Session({ url, name: 'rates', limitMs: 5_000, connections: 3 })
+  return { identity, session, rates: new PostgresRates({ session, identity: () => identity, patience: PATIENT }) }
+}
+
+const NONE = { requestsPerMinute: null, inputTokensPerMinute: null, outputTokensPerMinute: null, concurrentRequests: null }
+const owner = (name: string, limits: Partial<RateOwner['limits']>, running = 1): RateOwner => ({
+  name,
+  limits: { ...NONE, ...limits },
+  running,
+})
+const one = (of: RateOwner, inputTokens: number | null = 1): RateAsk => ({ owners: [of], wanted: { inputTokens }, slots: 1 })
+
+function answered(answer: RateAnswer | 'unavailable' | undefined): RateAnswer {
+  if (answer === 'unavailable' || answer === undefined) throw new Error('unavailable')
+  return answer
+}
+
+/** The rates are so low that nothing flows back while the test runs. */
+const limit = fc.option(fc.integer({ min: 1, max: 60 }), { nil: null })
+const limits = fc.record({ requestsPerMinute: limit, inputTokensPerMinute: limit, outputTokensPerMinute: limit, concurrentRequests: limit })
+const amount = fc.integer({ min: -40, max: 40 })
+const act = fc.record({
+  node: fc.nat(1),
+  slots: fc.constantFrom(0 as const, 1 as const),
+  tokens: fc.option(fc.nat(80), { nil: null }),
+  correction: fc.option(fc.record({ requests: amount, input: amount, output: amount }), { nil: null }),
+  running: fc.nat(30),
+})
+
+postgresTest('over random histories Postgres decides as the memory of one process does', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const nodes = [await makeNode(url, outside), await makeNode(url, outside)]
+  let names = 0
+  try {
+    await fc.assert(
+      fc.asyncProperty(limits, limits, fc.array(act, { maxLength: 12 }), async (ofKey, ofPlan, acts) => {
+        const name = `${++names}`
+        // A minute here is a fraction of a second there, so nothing flows back in memory while Postgres has a moment; both are compared within that.
+        const memory = new CountedRates(() => 0)
+        for (const { identity } of nodes) memory.join(identity.boot, [])
+        for (const { node: n, slots, tokens, correction, running } of acts) {
+          const node = nodes[n] as (typeof nodes)[number]
+          const owners = [owner(`key ${name}`, ofKey, running + slots), owner(`plan ${name}`, ofPlan, running + slots)]
+          if (correction !== null) {
+            const corrections = owners.map((of) => ({ owner: of, amounts: correction }))
+            expect(await node.rates.correct(corrections)).toBe('done')
+            memory.correct(node.identity.boot, corrections)
+          }
+          // What has flowed back meanwhile is taken again: the clock of the rows is set to now.
+          await outside.ask(
+            "UPDATE rate_levels SET at_us = trunc(extract(epoch FROM clock_timestamp()) * 1000000) + 3600000000 WHERE owner LIKE '%' || $1",
+            [` ${name}`],
+          )
+          const ask: RateAsk = { owners, wanted: { inputTokens: tokens }, slots }
+          const [theirs, ours] = [answered(await node.rates.take(ask)), memory.take(node.identity.boot, ask)]
+          await outside.ask(
+            "UPDATE rate_levels SET at_us = trunc(extract(epoch FROM clock_timestamp()) * 1000000) + 3600000000 WHERE owner LIKE '%' || $1",
+            [` ${name}`],
+          )
+          expect(theirs).toEqual(ours)
+        }
+      }),
+      { numRuns: 25 },
+    )
+  } finally {
+    for (const { session } of nodes) session.close()
+    await outside.close()
+  }
+})
+
+postgresTest('of a minute there is once over all nodes who ask at the same moment, and what flows back goes by its clock', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const nodes = await Promise.all([1, 2, 3].map(() => makeNode(url, outside)))
+  try {
+    const of = owner('plan a p', { requestsPerMinute: 6, inputTokensPerMinute: 1_000_000 })
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => nodes[n % 3]?.rates.take(one(of, 10))))
+    expect(answers.filter((answer) => answered(answer).isAdmitted)).toHaveLength(6)
+    expect(answers.map((answer) => answered(answer).nodes)).toEqual(Array(60).fill(3))
+    await outside.ask("UPDATE rate_levels SET at_us = at_us - 20500000 WHERE owner = 'plan a p'")
+    const later = await Promise.all(Array.from({ length: 9 }, (_, n) => nodes[n % 3]?.rates.take(one(of, 10))))
+    expect(later.filter((answer) => answered(answer).isAdmitted)).toHaveLength(2)
+    // A clock that was far ahead locks nobody out for longer than what was taken.
+    await outside.ask("UPDATE rate_levels SET at_us = 9000000000000000 WHERE owner = 'plan a p'")
+    expect(answered(await nodes[0]?.rates.take(one(of, 10))).isAdmitted).toBe(false)
+    await outside.ask("UPDATE rate_levels SET at_us = at_us - 10100000 WHERE owner = 'plan a p'")
+    expect(answered(await nodes[0]?.rates.take(one(of, 10))).isAdmitted).toBe(true)
+  } finally {
+    for (const { session } of nodes) session.close()
+    await outside.close()
+  }
+})
+
+postgresTest(
+  'requests at once are never more than there may be, the last word of a node holds, and a node that is gone runs none',
+  async () => {
+    const url = await freshLedger()
+    const outside = asking(url)
+    const [a, b] = [await makeNode(url, outside), await makeNode(url, outside)]
+    try {
+      const of = (running: number) => owner('plan a p', { concurrentRequests: 5 }, running)
+      const answers = await Promise.all([1, 2, 3, 4, 5].flatMap((n) => [a.rates.take(one(of(n))), b.rates.take(one(of(n)))]))
+      const admitted = answers.filter((answer) => answered(answer).isAdmitted).length
+      expect(admitted).toBeWithin(1, 6)
+      expect(await a.rates.correct([{ owner: of(5), amounts: { requests: 0, input: 0, output: 0 } }])).toBe('done')
+      expect(await b.rates.correct([{ owner: of(0), amounts: { requests: 0, input: 0, output: 0 } }])).toBe('done')
+      const full = answered(await b.rates.take(one(of(1))))
+      expect([full.isAdmitted, full.owners[0]?.isFull]).toEqual([false, true])
+      await outside.ask('SELECT free_lanes(ARRAY[$1::bigint])', [a.identity.lane])
+      expect(answered(await b.rates.take(one(of(1)))).isAdmitted).toBe(true)
+    } finally {
+      for (const { session } of [a, b]) session.close()
+      await outside.close()
+    }
+  },
+)
+
+postgresTest('a node that may not count, or whose connection fails, is told so', async () => {
+  const url = await freshLedger()
+  const outside = asking(url)
+  const node = await makeNode(url, outside)
+  const of = owner('plan a p', { requestsPerMinute: 6 })
+  const unjoined = new PostgresRates({ session: node.session, identity: () => undefined, patience: PATIENT })
+  expect(await unjoined.take(one(of))).toBe('unavailable')
+  const lost = new Session({ url: url.replace(/:\d+\//, ':1/'), name: 'rates', limitMs: 500 })
+  const rates = new PostgresRates({ session: lost, identity: () => node.identity, patience: PATIENT })
+  expect(await rates.take(one(of))).toBe('unavailable')
+  expect(await rates.correct([])).toBe('unavailable')
+  for (const session of [node.session, lost]) session.close()
+  await outside.close()
+})
