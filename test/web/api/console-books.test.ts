@@ -95,6 +95,7 @@ const ROUTES: Readonly<Record<string, unknown>> = {
   'POST /people/invite': { id: ID, email: 'a@example.com', account_id: null, role: 'owner' },
   'POST /people/remove': { email: 'a@example.com', from: 'everything' },
   'POST /people/link': { id: ID, email: 'a@example.com', link: 'password', listener: 'cabinet' },
+  'GET /history': undefined,
   'GET /form-id': undefined,
   'GET /requests': undefined,
   'GET /requests/:requestId': undefined,
