@@ -84,7 +84,8 @@ test('an account is found while one types and topped up once, however often one 
   await page.getByRole('link', { name: 'What was done to it' }).click()
   const line = page.getByRole('row').filter({ hasText: 'wire 77' })
   await line.waitFor()
-  for (const text of ['balance credited', '211.5', '224', 'operator@example.com', EVIL]) expect(await line.textContent()).toContain(text)
+  for (const text of ['credited $12.50 to Northwind Traders', '$211.50 → $224.00', 'operator@example.com', EVIL])
+    expect(await line.textContent()).toContain(text)
   await close()
 })
 

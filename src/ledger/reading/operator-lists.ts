@@ -3,7 +3,7 @@
  * that the last page costs as much as the first. Rules: operator.md "Lists".
  */
 
-import { and, desc, eq, gte, inArray, lt, lte, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, getTableColumns, gte, inArray, lt, lte, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { accounts, keys } from '../../../db/schema/accounts.ts'
 import { auditLog } from '../../../db/schema/audit-log.ts'
@@ -29,7 +29,8 @@ export type AttemptsQuery = Paging & Range & Readonly<{ requestId: string | unde
 /** Days are whole UTC days since 1970, both included. */
 export type UsageQuery = Paging & Readonly<{ keyId?: string; accountId?: string; fromDay?: number; toDay?: number }>
 
-export type AuditRow = typeof auditLog.$inferSelect
+/** `targetName`: the name of the account or key that the line is about, as it is now; null where it is about something else. */
+export type AuditRow = typeof auditLog.$inferSelect & Readonly<{ targetName: string | null }>
 export type CreditRow = Pick<typeof credits.$inferSelect, 'id' | 'kind' | 'amountPicos' | 'ref' | 'actor' | 'reason' | 'createdAt'> &
   Readonly<{ accountId: string; accountName: string }>
 /** The use of a model by a key on a day (`YYYY-MM-DD`, UTC). */
@@ -47,6 +48,7 @@ export type UsageReport = Readonly<{
 /** The sums over all pages. */
 export type UsageTotal = Readonly<{ requests: number; costPicos: Picos; waivedPicos: Picos }>
 
+const TARGET_NAME = sql<string | null>`coalesce((select name from accounts where id = target), (select name from keys where id = target))`
 const LIMB = 1_000_000n
 
 export class OperatorLists {
@@ -66,7 +68,7 @@ export class OperatorLists {
       given(to, (time) => lt(auditLog.at, time)),
       given(id, (last) => sql`(at, id) < (select at, id from audit_log where id = ${last})`),
     )
-    const lines = () => this.#orm.select().from(auditLog)
+    const lines = () => this.#orm.select({ ...getTableColumns(auditLog), targetName: TARGET_NAME }).from(auditLog)
     if (actor === undefined && action === undefined) {
       const rows = lines()
         .where(indexed)

@@ -86,13 +86,14 @@ export const attemptDocument = (row: AttemptRow) => ({
   duration_ms: row.durationMs,
 })
 
-export const auditDocument = ({ id, at, actor, address, action, target, reason, before, after }: AuditRow) => ({
+export const auditDocument = ({ id, at, actor, address, action, target, targetName, reason, before, after }: AuditRow) => ({
   id,
   at: isoTime(at),
   actor,
   address,
   action,
   target,
+  target_name: targetName,
   reason,
   before: JSON.parse(before) as Facts,
   after: JSON.parse(after) as Facts,

@@ -13,31 +13,12 @@ import { withMoments } from '../../parts/zone.ts'
 import { api } from '../api.ts'
 import { FilterForm } from '../filter-form.tsx'
 import { addressOf, type Filters, filtersOf } from '../filters.ts'
+import { ACTIONS, sentenceOf } from './audit.words.ts'
 
 type AuditEntry = Got<typeof api.audit.get>['data'][number]
 
 const FIELDS = ['target', 'actor', 'action', 'from', 'to'] as const
 type Filter = (typeof FIELDS)[number]
-
-/** The acts of the audit log, in words. */
-const ACTIONS: Readonly<Record<string, string>> = {
-  createAccount: 'account made',
-  credit: 'balance credited',
-  setAccountActive: 'account switched',
-  renameAccount: 'account renamed',
-  createKey: 'key made',
-  renameKey: 'key renamed',
-  setKeyActive: 'key switched',
-  setKeyLimit: 'limit set',
-  setKeyExpiry: 'expiry set',
-  rotateKey: 'new secret',
-  createCodes: 'codes made',
-  disableCodes: 'codes taken back',
-  setUpstreamOut: 'upstream switched',
-  setAccess: 'access changed',
-  giveLink: 'link given',
-  failover: 'Postgres failed over',
-}
 
 const WHAT = [{ value: '', text: 'any' }, ...Object.entries(ACTIONS).map(([value, text]) => ({ value, text }))]
 
@@ -82,10 +63,8 @@ const Lines = ({ filters: given }: Readonly<{ filters: Filters<Filter> }>) => {
               label="Acts"
               columns={[
                 { name: 'When', cell: ({ at }: AuditEntry) => <Moment iso={at} /> },
-                { name: 'What', cell: ({ action }) => ACTIONS[action] ?? action },
-                { name: 'Of', cell: ({ target }) => <Target target={target} /> },
-                { name: 'Changed', cell: (line) => <Change line={line} /> },
                 { name: 'By', cell: ({ actor, address }) => <By actor={actor} address={address} /> },
+                { name: 'What', cell: (line) => <What line={line} /> },
                 { name: 'Reason', cell: ({ reason }) => <span class="breaks">{reason}</span> },
               ]}
               rows={data}
@@ -106,16 +85,34 @@ const By = ({ actor, address }: Readonly<{ actor: string; address: string }>) =>
   </span>
 )
 
-const Target = ({ target }: Readonly<{ target: string }>) =>
-  target.startsWith('acc_') ? (
-    <a class="breaks" href={`/console/accounts/${target}`}>
-      {target}
-    </a>
-  ) : (
-    <a class="breaks" href={addressOf('/console/audit', { target })}>
-      {target}
-    </a>
+/** The act as a sentence; an act without words of its own with its values, one by one. */
+const What = ({ line }: Readonly<{ line: AuditEntry }>) => {
+  const sentence = sentenceOf(line)
+  if (sentence !== undefined)
+    return (
+      <span class="breaks">
+        {sentence.verb} <Target line={line} />
+        {sentence.tail}
+      </span>
+    )
+  return (
+    <>
+      {ACTIONS[line.action] ?? line.action}: <Target line={line} />
+      <Change line={line} />
+    </>
   )
+}
+
+/** What the act was done to, by its name where it has one; it leads to the account, or to all that was done to it. */
+const Target = ({ line: { target, target_name } }: Readonly<{ line: AuditEntry }>) => (
+  <a
+    class="breaks"
+    title={target}
+    href={target.startsWith('acc_') ? `/console/accounts/${target}` : addressOf('/console/audit', { target })}
+  >
+    {target_name || target}
+  </a>
+)
 
 /** The facts to show. A new fact is left out where it has no value, or is the id of a credit. */
 const factsOf = (before: AuditEntry['before'], after: AuditEntry['after']): readonly string[] =>

@@ -1,0 +1,102 @@
+/** The lines of the audit log as sentences: what was done to whom, with the values before and after in the units that people know. Rules: operator.md "Audit". */
+
+import { showCount, showDate, showMoment } from '../../parts/show-time.ts'
+import { showUsd } from '../../parts/show-usd.ts'
+
+type Facts = Readonly<Record<string, unknown>>
+type Line = Readonly<{ action: string; before: Facts; after: Facts }>
+
+/** The sentence is `verb`, the name of what it was done to, and `tail`. */
+export type Sentence = Readonly<{ verb: string; tail: string }>
+
+/** The acts in words, for the filter. */
+export const ACTIONS: Readonly<Record<string, string>> = {
+  createAccount: 'account made',
+  credit: 'balance credited',
+  setAccountActive: 'account enabled or disabled',
+  renameAccount: 'account renamed',
+  createKey: 'key made',
+  renameKey: 'key renamed',
+  setKeyActive: 'key enabled or disabled',
+  setKeyLimit: 'limit set',
+  setKeyExpiry: 'expiry set',
+  rotateKey: 'new secret',
+  createCodes: 'codes made',
+  disableCodes: 'codes disabled',
+  setUpstreamOut: 'upstream taken out or put back',
+  setAccess: 'access changed',
+  giveLink: 'link given',
+  createToken: 'token made',
+  revokeToken: 'token revoked',
+  failover: 'Postgres failed over',
+}
+
+const text = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '')
+const usd = (value: unknown): string => (typeof value === 'string' ? showUsd(value) : 'none')
+const day = (value: unknown): string => (typeof value === 'number' ? showDate(new Date(value).toISOString()) : 'never')
+const quoted = (value: unknown): string => `“${text(value)}”`
+const plain = (verb: string): Sentence => ({ verb, tail: '' })
+
+const SENTENCES: Readonly<Record<string, (line: Line) => Sentence>> = {
+  createAccount: () => plain('made the account'),
+  credit: ({ before, after }) => ({
+    verb: creditVerb(after),
+    tail: `: balance ${usd(before['balanceUsd'])} → ${usd(after['balanceUsd'])}${text(after['ref']) === '' ? '' : `, reference ${text(after['ref'])}`}`,
+  }),
+  setAccountActive: ({ after }) => plain(after['isActive'] === true ? 'enabled the account' : 'disabled the account'),
+  renameAccount: ({ before, after }) => ({ verb: 'renamed the account', tail: `: ${quoted(before['name'])} → ${quoted(after['name'])}` }),
+  createKey: ({ after }) => ({ verb: 'made the key', tail: newKey(after) }),
+  renameKey: ({ before, after }) => ({ verb: 'renamed the key', tail: `: ${quoted(before['name'])} → ${quoted(after['name'])}` }),
+  setKeyActive: ({ after }) => plain(after['isActive'] === true ? 'enabled the key' : 'disabled the key'),
+  setKeyLimit: ({ before, after }) => ({ verb: 'set the limit of', tail: `: ${usd(before['limitUsd'])} → ${usd(after['limitUsd'])}` }),
+  setKeyExpiry: ({ before, after }) => ({ verb: 'set the expiry of', tail: `: ${day(before['expiresAt'])} → ${day(after['expiresAt'])}` }),
+  rotateKey: ({ before, after }) => ({ verb: 'gave a new secret to', tail: newSecret(before, after) }),
+  createCodes: ({ after }) => ({
+    verb: `made ${showCount(Number(after['count']))} codes of ${usd(after['usd'])} in`,
+    tail: `, ${quoted(after['name'])}, valid until ${day(after['expiresAt'])}`,
+  }),
+  disableCodes: () => plain('disabled the codes of'),
+  setUpstreamOut: ({ after }) => plain(after['isOut'] === true ? 'took out the upstream' : 'put back the upstream'),
+  setAccess: ({ after }) =>
+    after['access'] === 'none'
+      ? { verb: `took the access of ${text(after['email'])} to`, tail: '' }
+      : { verb: `made ${text(after['email'])} ${text(after['access'])} of`, tail: '' },
+  giveLink: ({ after }) => ({
+    verb: `gave a link to ${after['link'] === 'password' ? 'set a password' : 'sign in'} to`,
+    tail: ` (${text(after['listener'])})`,
+  }),
+  createToken: ({ after }) => ({
+    verb: 'made the token',
+    tail: `: ${quoted(after['name'])}, scope ${text(after['scope'])}, until ${day(after['expiresAt'])}`,
+  }),
+  revokeToken: ({ before }) => ({ verb: 'revoked the token', tail: `: ${quoted(before['name'])}` }),
+}
+
+/** Undefined: an act without words of its own, whose values are shown one by one. */
+export const sentenceOf = (line: Line): Sentence | undefined => SENTENCES[line.action]?.(line)
+
+function creditVerb({ kind, usd: amount }: Facts): string {
+  const size = usd(typeof amount === 'string' ? amount.replace('-', '') : amount)
+  switch (kind) {
+    case 'refund':
+      return `refunded ${size} of`
+    case 'correction':
+      return `corrected by ${typeof amount === 'string' && amount.startsWith('-') ? '−' : '+'}${size} the balance of`
+    default:
+      return `credited ${size} to`
+  }
+}
+
+const newKey = ({ plan, limitUsd, expiresAt }: Facts): string =>
+  ` (${[
+    text(plan) === '' ? '' : `plan ${text(plan)}`,
+    limitUsd === null || limitUsd === undefined ? 'no limit' : `limit ${usd(limitUsd)}`,
+    expiresAt === null || expiresAt === undefined ? 'never expires' : `expires ${day(expiresAt)}`,
+  ]
+    .filter((part) => part !== '')
+    .join(', ')})`
+
+function newSecret({ display }: Facts, { display: now, oldValidUntil }: Facts): string {
+  const until = typeof oldValidUntil === 'number' ? `, the old one is valid until ${showMoment(new Date(oldValidUntil).toISOString())}` : ''
+  return `: ${text(display)} → ${text(now)}${until}`
+}

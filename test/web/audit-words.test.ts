@@ -1,0 +1,54 @@
+/** A line of the audit log reads as a sentence, with the values before and after in the units that people know; an act without words of its own shows its values. Rules: operator.md "Audit". */
+
+import { expect, test } from 'bun:test'
+import { ACTIONS, sentenceOf } from '../../src/web/console/pages/audit.words.ts'
+
+const at = Date.UTC(2026, 10, 27, 12)
+const said = (action: string, before: object, after: object): string => {
+  const sentence = sentenceOf({ action, before: { ...before }, after: { ...after } })
+  return sentence === undefined ? 'no sentence' : `${sentence.verb} IT${sentence.tail}`
+}
+
+for (const [action, before, after, sentence] of [
+  ['createAccount', {}, { name: 'A' }, 'made the account IT'],
+  [
+    'credit',
+    { balanceUsd: '1.5' },
+    { kind: 'top-up', usd: '2', ref: 'wire 7', balanceUsd: '3.5' },
+    'credited $2.00 to IT: balance $1.50 → $3.50, reference wire 7',
+  ],
+  ['credit', { balanceUsd: '3' }, { kind: 'refund', usd: '-1', ref: '', balanceUsd: '2' }, 'refunded $1.00 of IT: balance $3.00 → $2.00'],
+  [
+    'credit',
+    { balanceUsd: '3' },
+    { kind: 'correction', usd: '-1', ref: '', balanceUsd: '2' },
+    'corrected by −$1.00 the balance of IT: balance $3.00 → $2.00',
+  ],
+  ['setAccountActive', { isActive: true }, { isActive: false }, 'disabled the account IT'],
+  ['setKeyActive', { isActive: false }, { isActive: true }, 'enabled the key IT'],
+  ['renameKey', { name: 'a' }, { name: 'b' }, 'renamed the key IT: “a” → “b”'],
+  ['createKey', {}, { plan: 'all', limitUsd: '5', expiresAt: at }, 'made the key IT (plan all, limit $5.00, expires 27 Nov 2026)'],
+  ['createKey', {}, { plan: 'all', limitUsd: null, expiresAt: null }, 'made the key IT (plan all, no limit, never expires)'],
+  ['setKeyLimit', { limitUsd: '5' }, { limitUsd: null }, 'set the limit of IT: $5.00 → none'],
+  ['setKeyExpiry', { expiresAt: null }, { expiresAt: at }, 'set the expiry of IT: never → 27 Nov 2026'],
+  ['rotateKey', { display: 'sk-…aaaa' }, { display: 'sk-…bbbb', oldValidUntil: null }, 'gave a new secret to IT: sk-…aaaa → sk-…bbbb'],
+  [
+    'createCodes',
+    {},
+    { name: 'fair', count: 1_500, usd: '5', expiresAt: at },
+    'made 1,500 codes of $5.00 in IT, “fair”, valid until 27 Nov 2026',
+  ],
+  ['setUpstreamOut', { isOut: false }, { isOut: true }, 'took out the upstream IT'],
+  ['setAccess', {}, { email: 'a@example.com', access: 'owner' }, 'made a@example.com owner of IT'],
+  ['setAccess', {}, { email: 'a@example.com', access: 'none' }, 'took the access of a@example.com to IT'],
+  ['giveLink', {}, { link: 'sign-in', listener: 'console' }, 'gave a link to sign in to IT (console)'],
+  ['somethingNew', {}, { a: 1 }, 'no sentence'],
+] as const)
+  test(`${action}: ${sentence}`, () => {
+    expect(said(action, before, after)).toBe(sentence)
+  })
+
+test('every act that has a sentence can be chosen in the filter', () => {
+  for (const action of Object.keys(ACTIONS).filter((name) => name !== 'failover'))
+    expect([action, sentenceOf({ action, before: {}, after: {} }) === undefined]).toEqual([action, false])
+})
