@@ -4,11 +4,11 @@
  */
 
 import { Elysia } from 'elysia'
+import { boundedBytes } from '../core/bounded-bytes.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { PaymentResult } from '../observe/metrics.ts'
 import type { Payments } from '../payments/payments.ts'
 import type { World } from '../world.ts'
-import { boundedBytes } from './bounded-bytes.ts'
 import { Client } from './client-address.ts'
 
 const BODY_BYTES_MAX = 256 * 1024

@@ -4,6 +4,7 @@
  */
 
 import { SignInDelays } from '../core/sign-in-delay.ts'
+import { CodeGuesses } from './code-guesses.ts'
 import { type Email, resetMail } from './email-templates.ts'
 import type { Identity } from './identity.ts'
 import { Links } from './links.ts'
@@ -13,7 +14,7 @@ import { openPeople, type PeoplePlace } from './open-people.ts'
 import type { Listener, Origins } from './origins.ts'
 import { PasswordTurns } from './password-turns.ts'
 import type { PeopleStore } from './people-sql.ts'
-import { ChallengeTurns, MailTurns, WritePace } from './rate-limits.ts'
+import { CHANGES, CHECKOUTS, ChallengeTurns, MailTurns, PersonTurns, SignUpTurns } from './rate-limits.ts'
 import { type Person, Sessions, type SignedIn } from './sessions.ts'
 
 /** Settings that a reload may change, read when they are needed. */
@@ -48,7 +49,10 @@ export class People {
   readonly sessions: Sessions
   readonly delays = new SignInDelays()
   readonly passwordTurns = new PasswordTurns()
-  readonly writePace = new WritePace()
+  readonly codeGuesses = new CodeGuesses()
+  readonly writePace = new PersonTurns(CHANGES)
+  readonly checkoutTurns = new PersonTurns(CHECKOUTS)
+  readonly signUpTurns = new SignUpTurns()
   readonly challengeTurns = new ChallengeTurns()
   readonly monotonicMs: () => number
   readonly sleep: (ms: number) => Promise<void>

@@ -8,17 +8,39 @@ import { type RateRule, step } from '../core/rate-limit.ts'
 
 const REMEMBERED_MAX = 10_000
 
-const CHANGES: RateRule = { perMinute: 120, burst: 120 }
-
-/** Limits the changes that a person makes: each is a durable commit with its line in the audit log, and competes with the settles of paid requests. */
-export class WritePace {
+/** Limits what each person does. */
+export class PersonTurns {
+  readonly #rule: RateRule
   readonly #people = boundedMap<{ tat: number }>(REMEMBERED_MAX)
 
-  /** Counts a change and returns 0 where it may be made; otherwise the seconds to wait, and the change is not counted. `now`: milliseconds that never jump. */
+  constructor(rule: RateRule) {
+    this.#rule = rule
+  }
+
+  /** Counts an act and returns 0 where it may be done; otherwise the seconds to wait, and the act is not counted. `now`: milliseconds that never jump. */
   take(personId: string, now: number): number {
-    const { tat, isAllowed, retryAfterSeconds } = step(this.#people.get(personId)?.tat, now, CHANGES)
+    const { tat, isAllowed, retryAfterSeconds } = step(this.#people.get(personId)?.tat, now, this.#rule)
     this.#people.set(personId, { tat })
     return isAllowed ? 0 : retryAfterSeconds
+  }
+}
+
+/** Changes are limited: each is a durable commit with its line in the audit log, and competes with the settles of paid requests. */
+export const CHANGES: RateRule = { perMinute: 120, burst: 120 }
+/** The rate at which a person may ask for pages to pay on. */
+export const CHECKOUTS: RateRule = { perMinute: 10, burst: 10 }
+
+/** The rate of all sign-ups together is limited, since an account stays in the ledger, and a mail may go to a stranger. */
+const SIGN_UPS: RateRule = { perMinute: 30, burst: 100 }
+
+export class SignUpTurns {
+  #tat: number | undefined
+
+  /** Counts a sign-up and returns 0 where it may begin; otherwise the seconds to wait. `now`: milliseconds that never jump. */
+  waitS(now: number): number {
+    const { tat, retryAfterSeconds } = step(this.#tat, now, SIGN_UPS)
+    this.#tat = tat
+    return retryAfterSeconds
   }
 }
 

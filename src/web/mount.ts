@@ -4,7 +4,7 @@
  */
 
 import { Elysia, NotFoundError } from 'elysia'
-import { boundedBytes } from '../http/bounded-bytes.ts'
+import { boundedBytes } from '../core/bounded-bytes.ts'
 import { Client } from '../http/client-address.ts'
 import { describeBug } from '../observe/bug.ts'
 import { PeopleAway } from '../people/people-sql.ts'

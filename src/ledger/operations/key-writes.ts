@@ -22,11 +22,17 @@ export type WantedKey = Readonly<{
   topUp: TopUp | null
 }>
 
+/** Gives some random bytes at each call. */
+export type RandomBytes = () => Uint8Array
+
+const machineRandom: RandomBytes = () => crypto.getRandomValues(new Uint8Array(64))
+
 export function newKey(
   { expiresInDays, ...wanted }: WantedKey,
   now: number,
+  random?: RandomBytes,
 ): Readonly<{ operation: OperationOf<'createKey'>; secret: string }> {
-  const { secret, ...stored } = newSecret()
+  const { secret, ...stored } = newSecret(random)
   const expiresAt = expiresInDays === null ? null : now + expiresInDays * DAY_MS
   return { secret, operation: { kind: 'createKey', ...wanted, ...stored, ownAccountId: newId('acc', now), expiresAt, now } }
 }
@@ -42,8 +48,9 @@ export function rotation(
   keyId: string,
   { overlapHours, endsPromised }: Readonly<{ overlapHours: number; endsPromised: boolean | undefined }>,
   now: number,
+  random?: RandomBytes,
 ): Readonly<{ operation: OperationOf<'rotateKey'>; secret: string }> {
-  const { secret, ...stored } = newSecret()
+  const { secret, ...stored } = newSecret(random)
   return { secret, operation: { kind: 'rotateKey', keyId, ...stored, oldValidUntil: now + overlapHours * HOUR_MS, endsPromised, now } }
 }
 
@@ -62,7 +69,7 @@ export function extension(
   return { kind: 'setKeyExpiry', keyId: id, expiresAt: extended, now }
 }
 
-function newSecret(): { secret: string; secretHash: Uint8Array; display: string } {
-  const secret = makeSecret(() => crypto.getRandomValues(new Uint8Array(64)))
+function newSecret(random: RandomBytes = machineRandom): { secret: string; secretHash: Uint8Array; display: string } {
+  const secret = makeSecret(random)
   return { secret, secretHash: hashOf(secret), display: displayOf(secret) }
 }

@@ -1,7 +1,6 @@
 /** Signing up: an account of one's own, at once or by a link that is mailed. Rules: pages.md "Signing up", "Failed sign-ins". */
 
 import { Elysia, type Static, t } from 'elysia'
-import { step } from '../../core/rate-limit.ts'
 import { knownMail, signUpMail } from '../../people/email-templates.ts'
 import { emailOf } from '../../people/memberships.ts'
 import type { Listener } from '../../people/origins.ts'
@@ -11,12 +10,9 @@ import { missing, refuse, tooBusy, tooManyAttempts, wrongEmail } from './answers
 import { addressOf } from './caller.ts'
 import { EMAIL, PASSWORD, PERSON_NAME, sent, welcome } from './entry.ts'
 
-/** The rate of all sign-ups together is limited, since an account stays in the ledger, and the mail may go to a stranger. */
-const SIGN_UPS = { perMinute: 30, burst: 100 }
 const SIGN_UP = t.Object({ email: EMAIL, password: t.Optional(PASSWORD), name: t.Optional(PERSON_NAME) })
 
 export const signUp = <const L extends Listener>(people: () => People, newAccountId: () => string, listener: L) => {
-  let signUps: number | undefined
   const begin = async ({ email: typed, password, name = '' }: Static<typeof SIGN_UP>, headers: Headers): Promise<Response> => {
     if (listener === 'console' || people().settings.signUp === 'closed') return missing()
     const email = emailOf(typed)
@@ -24,9 +20,8 @@ export const signUp = <const L extends Listener>(people: () => People, newAccoun
     const address = addressOf(headers)
     const attempt = people().delays.begin(address, email, people().monotonicMs())
     if ('refusedMs' in attempt) return tooManyAttempts(attempt.refusedMs)
-    const { tat, isAllowed, retryAfterSeconds } = step(signUps, people().monotonicMs(), SIGN_UPS)
-    signUps = tat
-    if (!isAllowed) return refuse(503, 'Too many sign up at this moment. Try again in a minute', { retryAfterS: retryAfterSeconds })
+    const waitS = people().signUpTurns.waitS(people().monotonicMs())
+    if (waitS > 0) return refuse(503, 'Too many sign up at this moment. Try again in a minute', { retryAfterS: waitS })
     if (people().sendsMail) return sent(people(), () => writeToSigner(people(), email, newAccountId()))
     if (password === undefined) return refuse(400, 'Choose a password', { field: 'password' })
     const hash = await people().passwordTurns.take(address, () => passwordHash(password))

@@ -15,15 +15,9 @@ import { refuseUnread } from './unread.ts'
 
 type Query = Static<typeof SPEND_QUERY>
 
-export function spendRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
-  const { reports, clock } = world
-
-  /** A range of one day is shown by hour. */
-  const spendOf = async (
-    client: string,
-    accountId: string,
-    query: Query,
-  ): Promise<{ rows: readonly SpendRow[]; of: SpendOf } | Response> => {
+/** Reads the spend of an account. A range of one day is read by hour. A `Response` says why it cannot be read. */
+export function spendReader({ reports, clock }: Site['world']) {
+  return async (client: string, accountId: string, query: Query): Promise<{ rows: readonly SpendRow[]; of: SpendOf } | Response> => {
     const days = daysOf(query, clock.now())
     if (days instanceof Response) return days
     const of = { ...days, by: query.by, isByHour: days.fromDay === days.toDay }
@@ -36,7 +30,11 @@ export function spendRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
     if (rows === undefined) return missing()
     return typeof rows === 'string' ? refuseUnread(rows) : { rows, of }
   }
+}
 
+export function spendRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
+  const { reports, clock } = world
+  const spendOf = spendReader(world)
   return new Elysia({ name: 'spend', prefix: '/cabinet/api/accounts/:accountId' })
     .use(callerMacro(people, 'cabinet'))
     .onBeforeHandle(({ set }) => {

@@ -9,16 +9,16 @@ import { wholeSpend } from '../../ledger/reading/spend.ts'
 import type { Site } from '../site.ts'
 import { missing } from './answers.ts'
 import { callerMacro } from './caller.ts'
-import { runningOf } from './running.ts'
+import { type Running, runningOf } from './running.ts'
 import { refuseUnread } from './unread.ts'
 
 const RUNWAY_DAYS = 7
 /** The most holds that are shown. */
 const HOLDS_SHOWN = 50
 
-export function summaryRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
-  const { ledger, reports, clock } = world
-  const running = runningOf(ledger, clock.monotonicMs)
+/** Reads the summary of an account. `client`: in whose name it is read. A `Response` says why it cannot be read. */
+export function summaryReader({ world }: Pick<Site, 'world'>, running: Running) {
+  const { reports, clock } = world
 
   /** The names of keys, read one after the other, so that a page asks one question at a time. A key that cannot be read at this moment has no name. */
   const namesOf = async (client: string, accountId: string, keyIds: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> => {
@@ -30,7 +30,7 @@ export function summaryRoutes({ world, people }: Pick<Site, 'world' | 'people'>)
     return names
   }
 
-  const summary = async (client: string, accountId: string) => {
+  return async (client: string, accountId: string) => {
     const account = await reports.ask(client, { kind: 'account', accountId })
     if (account === undefined) return missing()
     if (typeof account === 'string') return refuseUnread(account)
@@ -55,7 +55,10 @@ export function summaryRoutes({ world, people }: Pick<Site, 'world' | 'people'>)
       a_day_usd: toExactUsdText(aDayPicos),
     }
   }
+}
 
+export function summaryRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
+  const summary = summaryReader({ world }, runningOf(world.ledger, world.clock.monotonicMs))
   return new Elysia({ name: 'summary', prefix: '/cabinet/api/accounts/:accountId/summary' })
     .use(callerMacro(people, 'cabinet'))
     .onBeforeHandle(({ set }) => {
