@@ -21,6 +21,7 @@ export const accounts = sqliteTable(
     createdAt: whole('created_at').notNull(),
     chainCount: whole('chain_count').notNull().default(0),
     chainHash: blob('chain_hash', { mode: 'buffer' }),
+    tagsUserIds: flag('tags_user_ids').notNull().default(false),
   },
   (table) => [
     uniqueIndex('accounts_id').on(table.id),
@@ -30,6 +31,7 @@ export const accounts = sqliteTable(
     ...checks('(chain_count = 0) = (chain_hash IS NULL)'),
     ...notNegative('spent_picos', 'chain_count'),
     ...isFlag('is_active'),
+    ...isFlag('tags_user_ids'),
     ...isHash('chain_hash'),
   ],
 )

@@ -1,6 +1,6 @@
 /** `tollgate accounts …`: the balances that keys spend from. Rules: operator.md "Keys and accounts", "Credits". */
 
-import { type Command, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
 import { type Picos, toUsdText, usdFields, ZERO } from '../core/money.ts'
 import { isoOrNull } from '../core/utc.ts'
 import type { CreditKind, Earlier, Operation } from '../ledger/operation.ts'
@@ -46,6 +46,21 @@ export function addAccounts(program: Command, run: Run): void {
     .argument('<NAME>', 'a name that no other account has', readName)
   rename.action((account: string, name: string, why: Why) =>
     run(rename, (context) => changeAccount(context, account, why, ({ id }, now) => ({ kind: 'renameAccount', accountId: id, name, now }))),
+  )
+
+  const tags = withReason(withJson(accounts.command('tags')))
+    .description('whether the ids of end users in requests are tags of their spend')
+    .argument(ACCOUNT, ACCOUNT_TEXT)
+    .addArgument(new Argument('<WHETHER>', 'on or off').choices(['on', 'off']))
+  tags.action((account: string, whether: 'on' | 'off', why: Why) =>
+    run(tags, (context) =>
+      changeAccount(context, account, why, ({ id }, now) => ({
+        kind: 'setAccountTags',
+        accountId: id,
+        tagsUserIds: whether === 'on',
+        now,
+      })),
+    ),
   )
 
   addCredits(accounts, run)
@@ -170,6 +185,7 @@ const accountDocument = (account: AccountReport) => ({
   ...usdFields('held', account.heldPicos),
   keys: account.keyCount,
   is_active: account.isActive,
+  tags_user_ids: account.tagsUserIds,
   created_at: isoOrNull(account.createdAt),
 })
 
@@ -183,6 +199,7 @@ const accountFacts = (account: AccountReport): readonly (readonly [string, strin
   ['spent', usdText(account.spentPicos)],
   ['held', usdText(account.heldPicos)],
   ['state', stateText(account)],
+  ['tags', account.tagsUserIds ? 'by x-spend-tag and the ids of end users' : 'by x-spend-tag'],
   ['created', timeText(account.createdAt)],
 ]
 

@@ -32,6 +32,7 @@ export type Call<Echo> = Readonly<{
   /** `anthropic-version` and `anthropic-beta` for the upstream; betas '' when there are none. */
   version: string
   betas: string
+  tag?: string
   /** The client asked that the usage of the answer say what it cost. */
   includesCost: boolean
   /** False: the gateway writes the answer nowhere. */
@@ -61,6 +62,8 @@ export type ReadContext = Readonly<{
   sha256Hex: Sha256Hex
   /** The most that the key's plan lets one request cost; absent: no limit. */
   planCapPicos?: Picos | undefined
+  /** The account wants the ids of its end users to be tags. */
+  tagsUserIds?: boolean | undefined
 }>
 
 /** Why an answer is not remembered. unknown: no such answer is known · expired: it was too old · crowded: others needed its room, or it never had any. */

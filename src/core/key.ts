@@ -22,6 +22,8 @@ export type KeyRecord = Readonly<{
   expiresAt: number | null
   isActive: boolean
   isAccountActive: boolean
+  /** The ids of end users that requests bring are their tags. */
+  tagsUserIds?: boolean
   /** Unix milliseconds at which the secret that was looked up ends after a rotation; null or absent: the secret does not end. */
   secretValidUntil?: number | null
 }>

@@ -42,6 +42,8 @@ export type Operation =
     }>
   | (MaybePaidOut & Readonly<{ kind: 'credit'; creditKind: CreditKind; accountId: string; now: number }>)
   | Readonly<{ kind: 'setAccountActive'; accountId: string; isActive: boolean; now: number }>
+  /** Whether the ids of end users that requests bring are their tags. */
+  | Readonly<{ kind: 'setAccountTags'; accountId: string; tagsUserIds: boolean; now: number }>
   | Readonly<{
       kind: 'createKey'
       keyId: string

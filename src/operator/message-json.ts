@@ -30,6 +30,7 @@ const OPERATION = Type.Union([
   shape({ kind: Type.Literal('createAccount'), accountId: id, name: label, topUp: orNull(shape(topUp)), now: time }),
   shape({ kind: Type.Literal('credit'), creditKind, accountId: id, ...topUp, isPaidOut: Type.Optional(Type.Boolean()), now: time }),
   shape({ kind: Type.Literal('setAccountActive'), accountId: id, isActive: Type.Boolean(), now: time }),
+  shape({ kind: Type.Literal('setAccountTags'), accountId: id, tagsUserIds: Type.Boolean(), now: time }),
   shape({
     kind: Type.Literal('createKey'),
     keyId: id,

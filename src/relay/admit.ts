@@ -192,6 +192,7 @@ function hold<Echo>(
     rates,
     levels,
     costs,
+    tag: call.tag,
     amountPicos: held.amountPicos,
     now: world.clock.now(),
   })

@@ -25,6 +25,7 @@ export type HeavyBody = Turn &
     /** What each kind of a model's upstreams cuts out of a native body, as paths. */
     droppedPaths: (model: Model) => readonly (readonly string[])[]
     planCapPicos: ReadContext['planCapPicos']
+    tagsUserIds: ReadContext['tagsUserIds']
     /** The items under an id, each as JSON. */
     recall: (id: string) => Recalled | Promise<Recalled>
   }>
@@ -56,7 +57,7 @@ export class BodyReader {
   }
 
   /** Rejects by bugs only. */
-  async read({ reader, pieces, headers, find, droppedPaths, recall, planCapPicos, accountId, signal }: HeavyBody): Promise<HeavyRead> {
+  async read({ reader, pieces, headers, find, droppedPaths, recall, accountId, signal, ...more }: HeavyBody): Promise<HeavyRead> {
     let model: Model | undefined
     const answer = (question: Question): LookedUp | Promise<LookedUp> => {
       if (question.kind === 'recall') return recalled(recall(question.id))
@@ -64,7 +65,8 @@ export class BodyReader {
       return model === undefined ? {} : { model, droppedPaths: droppedPaths(model) }
     }
     const known = new Map(READ_HEADERS.flatMap((name) => pairOf(name, headers.get(name))))
-    const task = { kind: 'read', reader, pieces, headers: known, planCapPicos } as const
+    const { planCapPicos, tagsUserIds } = more
+    const task = { kind: 'read', reader, pieces, headers: known, planCapPicos, tagsUserIds } as const
     const done = await this.#queueOf(pieces).run({ task, accountId, signal, answer })
     if (done === 'left' || done instanceof Refusal) return done
     if (done.kind === 'refusal') return refusalOf(done.refusal)

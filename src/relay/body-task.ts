@@ -24,6 +24,7 @@ export type BodyTask =
       pieces: readonly Uint8Array[]
       headers: ReadonlyMap<string, string>
       planCapPicos: ReadContext['planCapPicos']
+      tagsUserIds: ReadContext['tagsUserIds']
     }>
   /** Hashes the pieces with SHA-256. */
   | Readonly<{ kind: 'hash'; pieces: readonly Uint8Array[] }>

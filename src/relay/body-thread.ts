@@ -72,7 +72,7 @@ function perform(task: BodyTask, ask: Ask): Told {
   }
 }
 
-function read({ reader, pieces, headers, planCapPicos }: Extract<BodyTask, { kind: 'read' }>, ask: Ask): Told {
+function read({ reader, pieces, headers, planCapPicos, tagsUserIds }: Extract<BodyTask, { kind: 'read' }>, ask: Ask): Told {
   const body = parseBody(joined(pieces))
   let droppedPaths: readonly (readonly string[])[] = []
   const context: ReadContext = {
@@ -88,6 +88,7 @@ function read({ reader, pieces, headers, planCapPicos }: Extract<BodyTask, { kin
     },
     sha256Hex,
     planCapPicos,
+    tagsUserIds,
   }
   const call = body instanceof Refusal ? body : READERS[reader](body, context)
   if (call instanceof Refusal) return { done: { kind: 'refusal', refusal: refusalData(call) }, handed: [] }

@@ -56,11 +56,11 @@ async function readBeside(name: ReaderName, reading: Reading, pieces: Pieces): P
     referencedParts(reading, bytesOf(pieces)),
     (count) => kept && new Bringing(kept, askersKeyOf(request.headers), count),
   )
-  const { headers, find: findModel, planCapPicos } = readContext(parts.world, request, key, () => 'unknown')
+  const { headers, find: findModel, planCapPicos, tagsUserIds } = readContext(parts.world, request, key, () => 'unknown')
   const { signal } = request
   const recall = referenced.written
   const droppedPaths: HeavyBody['droppedPaths'] = (model) => parts.world.upstreams.droppedPaths(model)
-  const looked = { headers, find: findModel, droppedPaths, recall, planCapPicos }
+  const looked = { headers, find: findModel, droppedPaths, recall, planCapPicos, tagsUserIds }
   const read = await parts.bodyReader.read({ reader: name, pieces, accountId: key.accountId, signal, ...looked })
   if (read !== 'left' && !(read instanceof Refusal)) referenced.count(cutBytesOf(read))
   // A client that left is refused like one that left while it sent its body.

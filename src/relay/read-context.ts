@@ -9,7 +9,8 @@ import type { World } from '../world.ts'
 export function readContext(world: World, request: Request, key: KeyRecord, recall: ReadContext['recall']): ReadContext {
   const catalog = world.catalog()
   const planCapPicos = catalog.plans.get(key.plan)?.maxRequestPicos
-  return { headers: request.headers, find: (modelId) => modelOf(catalog, key.plan, modelId), recall, sha256Hex, planCapPicos }
+  const find: ReadContext['find'] = (modelId) => modelOf(catalog, key.plan, modelId)
+  return { headers: request.headers, find, recall, sha256Hex, planCapPicos, tagsUserIds: key.tagsUserIds }
 }
 
 /** The engine's own hash: 30 MiB take it 20 ms. */

@@ -10,6 +10,7 @@ import { messagesFormat, readCountTokens } from '../core/formats/messages/format
 import { responsesFormat } from '../core/formats/responses/format.ts'
 import { Refusal } from '../core/refusal.ts'
 import { capOf, withinCap } from '../core/request-cap.ts'
+import { tagOf } from '../core/spend-tag.ts'
 import { withReach } from './reach.ts'
 
 export type Reader = (body: Body, context: ReadContext) => Call<unknown> | Refusal
@@ -22,8 +23,10 @@ const reaching =
   (body, context) => {
     const cap = capOf(context)
     if (cap instanceof Refusal) return cap
+    const tag = tagOf(context.headers, context.tagsUserIds ? body.json : undefined)
+    if (tag instanceof Refusal) return tag
     const call = read(body, context)
-    const reached = call instanceof Refusal ? call : withReach(call)
+    const reached = call instanceof Refusal ? call : withReach(tag === undefined ? call : { ...call, tag })
     return reached instanceof Refusal || cap === undefined ? reached : withinCap(reached, cap)
   }
 

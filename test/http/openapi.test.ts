@@ -326,6 +326,7 @@ test('the query’s fields are documented, the key’s headers are left to the s
     'idempotency-key',
     'x-include-cost',
     'x-max-cost-usd',
+    'x-spend-tag',
     'x-session-id',
   ])
 })

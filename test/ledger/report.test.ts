@@ -99,6 +99,7 @@ test('keys and accounts are found by id or by name, with their money', () => {
     balancePicos: picos(usd('10') - spent),
     heldPicos: usd('0.02'),
     isActive: true,
+    tagsUserIds: false,
     toppedUpAt: NOW + 1,
     keyCount: 2,
     createdAt: NOW,

@@ -33,6 +33,7 @@ const large = (reader: ReaderName, bytes: Uint8Array, more: Partial<HeavyBody> =
   droppedPaths: () => [],
   recall,
   planCapPicos: undefined,
+  tagsUserIds: undefined,
   ...more,
 })
 

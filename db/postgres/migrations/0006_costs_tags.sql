@@ -16,6 +16,8 @@ ALTER TABLE attempts ADD COLUMN upstream_cost_number BIGINT REFERENCES price_ver
 ALTER TABLE attempts ADD COLUMN upstream_cost_picos BIGINT CHECK (upstream_cost_picos >= 0);
 ALTER TABLE marks ADD COLUMN tag TEXT COLLATE "C";
 ALTER TABLE marks ADD COLUMN upstream_cost_number BIGINT REFERENCES price_versions (number);
+-- Whether the ids of end users that an account's requests bring are their tags.
+ALTER TABLE accounts ADD COLUMN tags_user_ids BIGINT NOT NULL DEFAULT 0 CHECK (tags_user_ids IN (0, 1));
 
 -- Roll-ups of the receipts that have a tag, as usage_daily has them of all. The first 200 tags of a key and day have rows of their own, all others share those of ''.
 CREATE TABLE usage_tags (

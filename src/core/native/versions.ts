@@ -5,6 +5,7 @@ import type { Model } from '../catalog.ts'
 import type { ReadContext } from '../format.ts'
 import { invalid, Refusal } from '../refusal.ts'
 import { MAX_COST_HEADER } from '../request-cap.ts'
+import { TAG_HEADER } from '../spend-tag.ts'
 import { COST_HEADER } from './shown-cost.ts'
 
 /** The version that the contract shows, and the only one that every native upstream knows: translated formats always speak it. */
@@ -14,7 +15,7 @@ export const NATIVE_VERSION = '2023-06-01'
 const VERSION_HEADERS = ['anthropic-version', 'vendor-version'] as const
 const BETA_HEADER = 'anthropic-beta'
 /** All headers that reading a request looks at. */
-export const READ_HEADERS = [...VERSION_HEADERS, BETA_HEADER, SESSION_HEADER, COST_HEADER, MAX_COST_HEADER] as const
+export const READ_HEADERS = [...VERSION_HEADERS, BETA_HEADER, SESSION_HEADER, COST_HEADER, MAX_COST_HEADER, TAG_HEADER] as const
 const VERSION_LENGTH_SHOWN_MAX = 50
 
 type NativeHeaders = Readonly<{ version: string; betas: string }>

@@ -6,6 +6,7 @@
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi'
 import type { AnyElysia } from 'elysia'
 import manifest from '../../../package.json'
+import { TAG_PATTERN } from '../../core/spend-tag.ts'
 import { exampleModelOf, type Facts, NO_MODEL_ID } from '../../docs/guide.ts'
 import small from './examples/small.json'
 import { refusalsOf } from './refusals.ts'
@@ -167,6 +168,13 @@ const BILLED_HEADERS = [
     description:
       'The most that the request may cost, in USD. The cap on the answer (`max_tokens`) is lowered until what is reserved fits; where not even one token fits, or not the thinking that is asked for, the answer is 400 and free. The key’s plan may have such a cap, too: the lesser counts',
     schema: { type: 'string', pattern: '^\\d{1,9}(\\.\\d{1,12})?$' },
+  },
+  {
+    name: 'x-spend-tag',
+    in: 'header',
+    description:
+      'A name for what the request is for, such as a team or an end user: it stands on the receipt, and what was spent can be asked by it. It changes nothing else',
+    schema: { type: 'string', pattern: TAG_PATTERN },
   },
   {
     name: 'x-session-id',

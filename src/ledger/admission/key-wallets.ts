@@ -155,6 +155,7 @@ export class KeyWallets {
         set(this.#keys.get(operation.keyId), { expiresAt: operation.expiresAt })
         break
       case 'createAccount':
+      case 'setAccountTags':
       case 'renameAccount':
       case 'renameKey':
       case 'rotateKey':

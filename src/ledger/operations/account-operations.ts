@@ -82,6 +82,14 @@ export function setAccountActive(writing: Writing, { kind, accountId, isActive }
   return done(...writing.statements.keyIdsOfAccount.all({ account: account.number }).map((key) => key.id))
 }
 
+export function setAccountTags(writing: Writing, { kind, accountId, tagsUserIds }: OperationOf<'setAccountTags'>): UncommittedResult {
+  const account = writing.statements.account.get({ accountId })
+  if (account === undefined) return refused(`there is no account ${accountId}`)
+  if (writing.statements.setAccountTags.run({ accountId, tagsUserIds: tagsUserIds ? 1 : 0 }).changes === 0) return UNCHANGED
+  writing.audit(kind, accountId, { tagsUserIds: !tagsUserIds }, { tagsUserIds })
+  return done(...writing.statements.keyIdsOfAccount.all({ account: account.number }).map((key) => key.id))
+}
+
 export function renameAccount(writing: Writing, { kind, accountId, name }: OperationOf<'renameAccount'>): UncommittedResult {
   const account = writing.statements.account.get({ accountId })
   if (account === undefined) return refused(`there is no account ${accountId}`)

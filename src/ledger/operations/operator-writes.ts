@@ -5,7 +5,7 @@
 
 import type { Act, Operation, OperationOf } from '../operation.ts'
 import type { Statements } from '../sql/statements.ts'
-import { book, createAccount, creditAccount, renameAccount, setAccountActive } from './account-operations.ts'
+import { book, createAccount, creditAccount, renameAccount, setAccountActive, setAccountTags } from './account-operations.ts'
 import { createCodes, disableCodes, redeemCode } from './code-operations.ts'
 import { createKey, renameKey, rotateKey, setOnKey } from './key-operations.ts'
 import { done, refused, UNCHANGED, type UncommittedResult } from './operation-result.ts'
@@ -26,6 +26,8 @@ function perform(writing: Writing, operation: Operation): UncommittedResult {
       return creditAccount(writing, operation.accountId, operation.creditKind, operation)
     case 'setAccountActive':
       return setAccountActive(writing, operation)
+    case 'setAccountTags':
+      return setAccountTags(writing, operation)
     case 'renameAccount':
       return renameAccount(writing, operation)
     case 'renameKey':

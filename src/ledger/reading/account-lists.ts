@@ -38,6 +38,8 @@ export type AccountReport = Readonly<{
   /** What requests hold that have run for more than a second. */
   heldPicos: Picos
   isActive: boolean
+  /** The ids of end users that requests bring are their tags. */
+  tagsUserIds: boolean
   toppedUpAt: number | null
   keyCount: number
   createdAt: number

@@ -52,6 +52,7 @@ export const accountColumns = {
   spentPicos: accounts.spentPicos,
   balancePicos: accounts.balancePicos,
   isActive: accounts.isActive,
+  tagsUserIds: accounts.tagsUserIds,
   toppedUpAt: accounts.toppedUpAt,
   createdAt: accounts.createdAt,
 }

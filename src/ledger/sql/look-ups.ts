@@ -36,6 +36,7 @@ function admissionLookUps(db: Connection) {
         expiresAt: keys.expiresAt,
         isActive: keys.isActive,
         isAccountActive: accounts.isActive,
+        tagsUserIds: accounts.tagsUserIds,
         secretValidUntil: keySecrets.validUntil,
         keyNumber: keys.number,
         accountNumber: accounts.number,

@@ -31,6 +31,9 @@ function accountWrites(db: Connection) {
     setAccountActive: db.query<undefined, { accountId: string; isActive: number }>(
       'UPDATE accounts SET is_active = $isActive WHERE id = $accountId AND is_active <> $isActive',
     ),
+    setAccountTags: db.query<undefined, { accountId: string; tagsUserIds: number }>(
+      'UPDATE accounts SET tags_user_ids = $tagsUserIds WHERE id = $accountId AND tags_user_ids <> $tagsUserIds',
+    ),
     renameAccount: db.query<undefined, { accountId: string; name: string }>('UPDATE accounts SET name = $name WHERE id = $accountId'),
     creditAccount: db.query<undefined, { account: number; amount: Picos; now: number }>(
       `UPDATE accounts SET credited_picos = credited_picos + $amount, balance_picos = balance_picos + $amount,

@@ -14,6 +14,7 @@ export const ACTIONS: Readonly<Record<string, string>> = {
   createAccount: 'account made',
   credit: 'balance credited',
   setAccountActive: 'account enabled or disabled',
+  setAccountTags: 'ids of end users made tags, or not',
   renameAccount: 'account renamed',
   createKey: 'key made',
   renameKey: 'key renamed',
@@ -44,6 +45,8 @@ const SENTENCES: Readonly<Record<string, (line: Line) => Sentence>> = {
     tail: `: balance ${usd(before['balanceUsd'])} → ${usd(after['balanceUsd'])}${text(after['ref']) === '' ? '' : `, reference ${text(after['ref'])}`}`,
   }),
   setAccountActive: ({ after }) => plain(after['isActive'] === true ? 'enabled the account' : 'disabled the account'),
+  setAccountTags: ({ after }) =>
+    plain(after['tagsUserIds'] === true ? 'made the ids of end users tags of the account' : 'made the ids of end users no tags of the account'),
   renameAccount: ({ before, after }) => ({ verb: 'renamed the account', tail: `: ${quoted(before['name'])} → ${quoted(after['name'])}` }),
   createKey: ({ after }) => ({ verb: 'made the key', tail: newKey(after) }),
   renameKey: ({ before, after }) => ({ verb: 'renamed the key', tail: `: ${quoted(before['name'])} → ${quoted(after['name'])}` }),
