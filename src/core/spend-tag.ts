@@ -7,7 +7,7 @@ export const TAG_HEADER = 'x-spend-tag'
 export const TAG_PATTERN = '^[A-Za-z0-9._:/-]{1,64}$'
 const TAG = new RegExp(TAG_PATTERN)
 
-export const isTag = (text: string): boolean => TAG.test(text)
+const isTag = (text: string): boolean => TAG.test(text)
 
 /** `json`: the body, where the account wants the ids of its end users to be tags; undefined: only the header counts. */
 export function tagOf(
