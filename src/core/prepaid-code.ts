@@ -3,7 +3,7 @@
  * (https://www.crockford.com/base32.html), which has no letter that looks like a digit.
  */
 
-const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+export const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const PREFIX = 'TG'
 /** 120 random bits. */
 const RANDOM_LENGTH = 24

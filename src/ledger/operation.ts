@@ -30,6 +30,10 @@ export type MaybePaidOut = TopUp & Readonly<{ isPaidOut?: boolean }>
 /** `codeHash`: SHA-256 of the code as it is shown. `display`: the part of the code that is shown later. */
 export type NewCode = Readonly<{ codeHash: Uint8Array; display: string }>
 
+/** What became of a chat with the cabinet's bot. */
+export const CHAT_STATES = ['linked', 'removed', 'told alerts', 'not told alerts'] as const
+export type ChatState = (typeof CHAT_STATES)[number]
+
 /** Ids, hashes and times come from the caller, so that an operation that is sent twice is the same operation. */
 export type Operation =
   | Readonly<{
@@ -110,6 +114,8 @@ export type Operation =
   | Readonly<{ kind: 'revokeToken'; tokenId: string; now: number }>
   /** Notes when a token was used last. No operator does it, so it has no line. */
   | Readonly<{ kind: 'noteTokenUse'; tokenId: string; now: number }>
+  /** Writes only the line, because the people's file has the chats of the cabinet's bot. `chat`: its id, as a text. */
+  | Readonly<{ kind: 'setChat'; email: string; accountId: string; chat: string; state: ChatState; now: number }>
 
 export type OperationOf<K extends Operation['kind']> = Extract<Operation, { kind: K }>
 

@@ -9,7 +9,7 @@ import { TOKEN_ACCOUNTS_MAX, TOKEN_SCOPES } from '../core/api-token.ts'
 import { CODES_MAX } from '../core/limits.ts'
 import { BALANCE_PICOS_MAX } from '../core/money.ts'
 import type { Hold } from '../ledger/ledger.ts'
-import type { Act, Operation, OperationResult } from '../ledger/operation.ts'
+import { type Act, CHAT_STATES, type Operation, type OperationResult } from '../ledger/operation.ts'
 import type { UpstreamReport } from '../upstream/member.ts'
 import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
 
@@ -65,6 +65,14 @@ const OPERATION = Type.Union([
     email: label,
     link: Type.Union([Type.Literal('password'), Type.Literal('sign-in')]),
     listener: Type.Union([Type.Literal('cabinet'), Type.Literal('console')]),
+    now: time,
+  }),
+  shape({
+    kind: Type.Literal('setChat'),
+    email: label,
+    accountId: id,
+    chat: id,
+    state: Type.Union(CHAT_STATES.map((state) => Type.Literal(state))),
     now: time,
   }),
   shape({ kind: Type.Literal('disableCodes'), batchId: id, now: time }),

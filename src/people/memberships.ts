@@ -27,6 +27,9 @@ export function emailOf(text: string): string | undefined {
   return EMAIL.test(email) ? email : undefined
 }
 
+/** Whether mails go to the address: a person who signed up in a chat has one of a domain that can never exist (https://www.rfc-editor.org/rfc/rfc2606#section-2). */
+export const hasMailbox = (email: string): boolean => !email.endsWith('.invalid')
+
 /** The right that is taken from a person: one account, the console, or all rights. `keepsOwner`: refused where the account would have no owner left. */
 export type Taken = Readonly<{ accountId: string; keepsOwner?: true }> | 'operator' | 'all'
 

@@ -8,10 +8,12 @@ import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSy
 import { dirname } from 'node:path'
 import { syncFolder } from '../../db/open.ts'
 import { setAside } from '../../db/set-aside.ts'
-import { PEOPLE_VERSION } from './people-file.ts'
+import { openPeopleFile, PEOPLE_VERSION } from './people-file.ts'
 
 /** The path of the people's copy, beside the ledger's copy. */
 export const peopleCopyOf = (ledgerCopy: string): string => `${ledgerCopy}.people`
+
+const ENDED = ['session', 'links', 'verification', 'telegram_codes', 'telegram_updates'] as const
 
 export type CopyProblem = Readonly<{ problem: string }>
 
@@ -82,11 +84,12 @@ function look(path: string): void {
   }
 }
 
-/** Ends all sessions and links in a copy: those that were ended or used after it was taken would be valid again. */
+/** Ends all sessions and links in a copy, and what a bot had to do: those that were ended, used or done after it was taken would be valid again. */
 function endSignIns(path: string): void {
-  const db = new Database(path, { readwrite: true })
+  // An older copy gets the tables that it lacks.
+  const db = openPeopleFile(path)
   try {
-    for (const table of ['session', 'links', 'verification']) db.run(`DELETE FROM ${table}`)
+    for (const table of ENDED) db.run(`DELETE FROM ${table}`)
   } finally {
     db.close()
   }

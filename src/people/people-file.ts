@@ -8,9 +8,11 @@ import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import alerts from './alerts.sql' with { type: 'text' }
 import people from './schema.sql' with { type: 'text' }
+import telegram from './telegram.sql' with { type: 'text' }
+import telegramAlerts from './telegram-alerts.sql' with { type: 'text' }
 
 /** In order; `user_version` of a file says how many of them it has had. */
-const MIGRATIONS: readonly string[] = [people, alerts]
+const MIGRATIONS: readonly string[] = [people, alerts, telegram, telegramAlerts]
 export const PEOPLE_VERSION = MIGRATIONS.length
 const BUSY_TIMEOUT_MS = 5_000
 
@@ -61,6 +63,11 @@ const TABLES = [
   'alert_marks',
   'webhooks',
   'alert_events',
+  'telegram_chats',
+  'telegram_codes',
+  'telegram_bots',
+  'telegram_updates',
+  'telegram_deletions',
 ]
 
 /** The tables that are copied to Postgres with the ledger, ordered so that each row finds the rows that it names. Rules: ledger.md "Copy". */

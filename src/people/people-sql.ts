@@ -32,7 +32,7 @@ export class PeopleAway extends Error {
 }
 
 /** The e-mails, people and accounts that a transaction reads before it writes. */
-export type Subject = `email ${string}` | `person ${string}` | `account ${string}` | 'deliveries'
+export type Subject = `email ${string}` | `person ${string}` | `account ${string}` | 'deliveries' | 'telegram'
 
 export type PeopleStore = PeopleSql & Readonly<{ close(): Promise<void> }>
 

@@ -4,12 +4,13 @@
  */
 
 import { SignInDelays } from '../core/sign-in-delay.ts'
+import { Chats } from './chats.ts'
 import { CodeGuesses } from './code-guesses.ts'
 import { type Email, resetMail } from './email-templates.ts'
 import type { Identity } from './identity.ts'
 import { Links } from './links.ts'
 import type { Mailer } from './mail.ts'
-import { Memberships, type WantedAccount } from './memberships.ts'
+import { hasMailbox, Memberships, type WantedAccount } from './memberships.ts'
 import { openPeople, type PeoplePlace } from './open-people.ts'
 import type { Listener, Origins } from './origins.ts'
 import { PasswordTurns } from './password-turns.ts'
@@ -46,6 +47,7 @@ export class People {
   readonly db: PeopleStore
   readonly memberships: Memberships
   readonly links: Links
+  readonly chats: Chats
   readonly sessions: Sessions
   readonly delays = new SignInDelays()
   readonly passwordTurns = new PasswordTurns()
@@ -68,6 +70,7 @@ export class People {
     this.db = openPeople(options.place)
     this.memberships = new Memberships(this.db, options.now)
     this.links = new Links(this.db, this.memberships, options.now)
+    this.chats = new Chats(this.db, options.now)
     this.sessions = new Sessions(this.db, options.now)
   }
 
@@ -133,7 +136,7 @@ export class People {
 
   /** Whether a mail of that kind may go to that address now; if so, it counts as sent. */
   mayMail(email: string, kind: string): boolean {
-    return this.sendsMail && this.#mailTurns.take(email, kind, this.monotonicMs())
+    return this.sendsMail && hasMailbox(email) && this.#mailTurns.take(email, kind, this.monotonicMs())
   }
 
   send(to: string, email: Email): void {

@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { picos } from '../../src/core/money.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import type { Operation } from '../../src/ledger/operation.ts'
+import { CHAT_STATES, type Operation } from '../../src/ledger/operation.ts'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import { holdsThroughSockets, isGatewayRunning, operateThroughSocket } from '../../src/operator/ask-gateways.ts'
 import { askLine } from '../../src/operator/line-socket.ts'
@@ -237,6 +237,14 @@ test('any operation survives the wire to the last picodollar and byte', () => {
       email: fc.string({ maxLength: 256 }),
       link: fc.constantFrom('password', 'sign-in'),
       listener: fc.constantFrom('cabinet', 'console'),
+      now: time,
+    }),
+    fc.record({
+      kind: fc.constant('setChat'),
+      email: fc.string({ maxLength: 256 }),
+      accountId: id,
+      chat: id,
+      state: fc.constantFrom(...CHAT_STATES),
       now: time,
     }),
     fc.record({ kind: fc.constant('disableCodes'), batchId: id, now: time }),

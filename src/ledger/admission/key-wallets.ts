@@ -162,6 +162,7 @@ export class KeyWallets {
       case 'setUpstreamOut':
       case 'setAccess':
       case 'giveLink':
+      case 'setChat':
       case 'createCodes':
       case 'disableCodes':
       case 'createToken':

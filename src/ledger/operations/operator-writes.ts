@@ -47,6 +47,8 @@ function perform(writing: Writing, operation: Operation): UncommittedResult {
       return setAccess(writing, operation)
     case 'giveLink':
       return noteOnce(writing, operation.kind, operation.email, { link: operation.link, listener: operation.listener })
+    case 'setChat':
+      return setChat(writing, operation)
     case 'createCodes':
       return createCodes(writing, operation)
     case 'disableCodes':
@@ -65,6 +67,11 @@ function perform(writing: Writing, operation: Operation): UncommittedResult {
 function setAccess(writing: Writing, { kind, email, accountId, access }: OperationOf<'setAccess'>): UncommittedResult {
   if (accountId !== null && writing.statements.account.get({ accountId }) === undefined) return refused(`there is no account ${accountId}`)
   return noteOnce(writing, kind, accountId ?? email, { email, access })
+}
+
+function setChat(writing: Writing, { kind, email, accountId, chat, state }: OperationOf<'setChat'>): UncommittedResult {
+  if (writing.statements.account.get({ accountId }) === undefined) return refused(`there is no account ${accountId}`)
+  return noteOnce(writing, kind, accountId, { email, chat, state })
 }
 
 /** Writes only the line of the audit log, for an act that is done elsewhere; sent twice, it is one line. */

@@ -45,6 +45,7 @@ const OPERATIONS = (
     { kind: 'setAccess', email: 'a@b.example', accountId: null, access: 'operator' },
     { kind: 'setAccess', email: 'c@b.example', accountId: 'acc_1', access: 'reader' },
     { kind: 'giveLink', email: 'a@b.example', link: 'sign-in', listener: 'console' },
+    { kind: 'setChat', email: 'a@b.example', accountId: 'acc_1', chat: '7', state: 'linked' },
   ] as const
 ).map((operation): Operation => ({ ...operation, now: NOW }) as Operation)
 

@@ -27,6 +27,7 @@ export const ACTIONS: Readonly<Record<string, string>> = {
   setUpstreamOut: 'upstream taken out or put back',
   setAccess: 'access changed',
   giveLink: 'link given',
+  setChat: 'chat changed',
   createToken: 'token made',
   revokeToken: 'token revoked',
   failover: 'Postgres failed over',
@@ -68,6 +69,7 @@ const SENTENCES: Readonly<Record<string, (line: Line) => Sentence>> = {
     verb: `gave a link to ${after['link'] === 'password' ? 'set a password' : 'sign in'} to`,
     tail: ` (${text(after['listener'])})`,
   }),
+  setChat: ({ after }) => chatChange(after),
   createToken: ({ after }) => ({
     verb: 'made the token',
     tail: `: ${quoted(after['name'])}, scope ${text(after['scope'])}, until ${day(after['expiresAt'])}`,
@@ -77,6 +79,19 @@ const SENTENCES: Readonly<Record<string, (line: Line) => Sentence>> = {
 
 /** Undefined: an act without words of its own, whose values are shown one by one. */
 export const sentenceOf = (line: Line): Sentence | undefined => SENTENCES[line.action]?.(line)
+
+/** As `ChatState` of the operation names what became of the chat. */
+const CHAT_VERBS: Readonly<Record<string, string>> = {
+  linked: 'linked',
+  removed: 'removed',
+  'told alerts': 'switched on the alerts of',
+  'not told alerts': 'switched off the alerts of',
+}
+
+const chatChange = ({ state, chat, email }: Facts): Sentence => ({
+  verb: `${CHAT_VERBS[text(state)] ?? 'changed'} the chat ${text(chat)} of ${text(email)} in`,
+  tail: '',
+})
 
 function creditVerb({ kind, usd: amount }: Facts): string {
   const size = usd(typeof amount === 'string' ? amount.replace('-', '') : amount)
