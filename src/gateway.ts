@@ -35,6 +35,7 @@ import { drivenTimerWheel } from './timer-wheel-driver.ts'
 import type { UpstreamPool } from './upstream/pool.ts'
 import { siteElsewhere } from './web/site-elsewhere.ts'
 import { type OpenedSite, siteOfGateway } from './web/site-of-gateway.ts'
+import type { TelegramAddress } from './web/telegram-of-gateway.ts'
 import type { World } from './world.ts'
 
 export type GatewayOptions = Readonly<{
@@ -68,6 +69,8 @@ export type GatewayOptions = Readonly<{
   memoryBytes?: number
   /** The address of a server that stands in for Stripe. */
   stripeAddress?: StripeAddress
+  /** The address of a server that stands in for Telegram. */
+  telegramAddress?: TelegramAddress
   /** Called in a relay whose reservations other processes may have by now, so that it must end. */
   onFenced?: (reason: string) => void
   /** Puts a layer between the gateway and its ledger. */
@@ -162,10 +165,10 @@ type SiteParts = Readonly<{
 }>
 
 function siteOf(world: World, path: string, { options, state, ...parts }: SiteParts): OpenedSite {
-  const { stripeAddress, readConfig = () => state.config } = options
+  const { stripeAddress, telegramAddress, readConfig = () => state.config } = options
   if (isRelay(options.config)) return siteElsewhere(world, state, socketBeside(path, PAGES), stripeAddress)
   const urls = () => ({ cabinet: state.url, console: state.operatorUrl })
-  return siteOfGateway({ ...parts, world, config: () => state.config, readConfig, urls, stripeAddress })
+  return siteOfGateway({ ...parts, world, config: () => state.config, readConfig, urls, stripeAddress, telegramAddress })
 }
 
 const isRelay = ({ ledger }: Config): boolean => ledger.kind === 'sqlite' && ledger.part === 'relay'

@@ -86,7 +86,7 @@ export async function startLedgerProcess(options: Options): Promise<LedgerProces
   const history = historyBeside({ path, startThread: options.startHistoryThread, ask: undefined }, world)
   const addresses = new AskedAddresses({ cabinet: state.url, console: '' })
   const site = siteOfGateway({
-    ...{ world, upstreams: pool, alarms, history, stripeAddress: undefined },
+    ...{ world, upstreams: pool, alarms, history, stripeAddress: undefined, telegramAddress: undefined },
     config: () => state.config,
     readConfig: options.readConfig,
     urls: () => addresses.now,

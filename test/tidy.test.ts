@@ -26,6 +26,7 @@ const LAYER: Readonly<Record<string, number>> = {
   world: 3,
   relay: 3,
   alerts: 3,
+  telegram: 3,
   http: 4,
   web: 4,
   members: 4,

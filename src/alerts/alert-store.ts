@@ -5,6 +5,7 @@
 
 import type { AlertEvent } from '../core/alert-event.ts'
 import type { Marks } from '../core/alerts.ts'
+import { Chats } from '../people/chats.ts'
 import type { Given, PeopleSql } from '../people/people-sql.ts'
 import { type Alert, type AlertRow, alertOf, ruleColumns, type Webhook, type WebhookRow, webhookOf } from './alert-rows.ts'
 
@@ -17,7 +18,8 @@ const HOUR_MS = 3_600_000
 type Firing = Readonly<{ eventId: string; event: AlertEvent }>
 /** The judgement of an alert: its marks `before` it, and its `marks` after it. */
 export type Judged = Readonly<{ before: Marks; marks: Marks; firings: readonly Firing[] }>
-export type Receivers = Readonly<{ emails: readonly string[]; webhooks: readonly string[] }>
+/** `chats`: ids of chats with the cabinet's bot. */
+export type Receivers = Readonly<{ emails: readonly string[]; webhooks: readonly string[]; chats?: readonly string[] }>
 /** `told`: deliveries that wait now. `dropped`: deliveries for which there was no room. */
 export type Fired = Readonly<{ told: number; dropped: number }>
 
@@ -134,9 +136,10 @@ export class AlertStore {
       if (is === undefined || is.version !== alert.version || !Bun.deepEquals(await store.marks(alert.id), before)) return NOTHING
       await sql.run(FORGET_MARKS, { id: alert.id })
       for (const [subject, mark] of marks) await sql.run(MARK, { id: alert.id, subject, mark })
+      const to = { ...is, chats: await new Chats(sql, this.#now).toldOf(alert.accountId) }
       let fired = NOTHING
       for (const firing of firings) {
-        const { told, dropped } = await store.#tell(alert.accountId, alert.id, firing, is)
+        const { told, dropped } = await store.#tell(alert.accountId, alert.id, firing, to)
         fired = { told: fired.told + told, dropped: fired.dropped + dropped }
       }
       await store.#forgetOldest(alert.accountId)
@@ -158,12 +161,18 @@ export class AlertStore {
     return this.#sql.transaction([`account ${accountId}`], (sql) => work(new AlertStore(sql, this.#now), sql))
   }
 
-  async #tell(accountId: string, alertId: string | null, { eventId, event }: Firing, { emails, webhooks }: Receivers): Promise<Fired> {
+  async #tell(
+    accountId: string,
+    alertId: string | null,
+    { eventId, event }: Firing,
+    { emails, webhooks, chats = [] }: Receivers,
+  ): Promise<Fired> {
     const now = this.#now()
     const there = new Set((await this.webhooks(accountId)).flatMap(({ id, isEnabled }) => (isEnabled ? [id] : [])))
     const targets = [
       ...emails.map((target) => ['email', target] as const),
       ...webhooks.filter((id) => there.has(id)).map((target) => ['webhook', target] as const),
+      ...chats.map((target) => ['telegram', target] as const),
     ]
     const room = await this.#room(accountId)
     const told = targets.slice(0, room)

@@ -1,5 +1,5 @@
 /**
- * Deliveries of events to e-mail addresses and webhooks: those that are done, and for each other one the time of its next try. A node claims a delivery for a minute at
+ * Deliveries of events to e-mail addresses, webhooks and chats: those that are done, and for each other one the time of its next try. A node claims a delivery for a minute at
  * a time before it makes it, so that only one of several nodes makes it, and another node does if that one has died. Rules: pages.md "Alerts", "Webhooks".
  */
 
@@ -11,8 +11,8 @@ export type DueDelivery = Readonly<{
   number: number
   eventId: string
   accountId: string
-  channel: 'email' | 'webhook'
-  /** An e-mail address or a webhook's id. */
+  channel: 'email' | 'webhook' | 'telegram'
+  /** An e-mail address, a webhook's id or a chat's. */
   target: string
   attempts: number
   /** JSON of the event. */

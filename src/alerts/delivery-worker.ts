@@ -17,6 +17,10 @@ export type DeliveryWorkerParts = Readonly<{
   sendWebhook: (message: WebhookMessage) => Promise<Attempted>
   /** Resolves with null when the mail was taken, otherwise with the reason in a word. Undefined: no mail is set up. */
   sendMail: ((to: string, mail: AlertMail) => Promise<string | null>) | undefined
+  /** Sends a text to a chat; a string says why it can never be sent. Undefined: there is no bot. */
+  sendChat: ((chat: string, text: string) => Promise<Attempted | string>) | undefined
+  /** The chats that are told the account's alerts. */
+  chatsOf: (accountId: string) => Promise<readonly string[]>
   /** Addresses of the account's members, in lower case. */
   membersOf: (accountId: string) => Promise<readonly string[]>
   alertsPageOf: (accountId: string) => string
@@ -126,8 +130,10 @@ export class DeliveryWorker {
   }
 
   /** A string: the delivery will never succeed, for this reason. */
-  async #attempt({ channel, eventId, accountId, target, body }: DueDelivery): Promise<Attempted | string> {
+  async #attempt(due: DueDelivery): Promise<Attempted | string> {
+    const { channel, eventId, accountId, target, body } = due
     const { alerts, membersOf, sendMail, sendWebhook, alertsPageOf } = this.#parts
+    if (channel === 'telegram') return this.#tellChat(due)
     if (channel === 'webhook') {
       const webhook = await alerts.webhook(accountId, target)
       if (webhook === undefined || !webhook.isEnabled) return 'webhook removed or switched off'
@@ -136,6 +142,14 @@ export class DeliveryWorker {
     if (sendMail === undefined) return 'no mail is set up'
     if (!(await membersOf(accountId)).includes(target)) return 'no member of the account'
     return { status: null, problem: await sendMail(target, mailOf(JSON.parse(body) as AlertEvent, alertsPageOf(accountId))) }
+  }
+
+  async #tellChat({ accountId, target, body }: DueDelivery): Promise<Attempted | string> {
+    const { sendChat, chatsOf, alertsPageOf } = this.#parts
+    if (sendChat === undefined) return 'no bot is set up'
+    if (!(await chatsOf(accountId)).includes(target)) return 'no chat of the account'
+    const { subject, text } = mailOf(JSON.parse(body) as AlertEvent, alertsPageOf(accountId))
+    return sendChat(target, `${subject}\n\n${text}`)
   }
 
   async #note(due: DueDelivery, attempted: Attempted | string): Promise<void> {

@@ -17,6 +17,7 @@ import { summaryText } from './check-config.ts'
 import { configOption, printer, withJson } from './command-context.ts'
 import { type Finding, ledgerFinding, unopenedFinding } from './doctor-finding.ts'
 import { postgresFindings } from './doctor-postgres.ts'
+import { telegramFindings } from './doctor-telegram.ts'
 import { upstreamFindings } from './doctor-upstreams.ts'
 import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
 import { setUpOf, weaknessesOf } from './set-up.ts'
@@ -75,6 +76,7 @@ async function examine(environment: CliEnvironment, file: string | undefined, as
     ...(config.ledger.kind === 'postgres' ? [handOver()] : []),
     disk(config),
     ...machine,
+    ...(asked === 'nothing' ? [] : await telegramFindings(config)),
     ...(asked === 'nothing' ? [] : await upstreamFindings(config, asked === 'calls', environment.stderr)),
   ]
 }

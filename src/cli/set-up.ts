@@ -1,5 +1,5 @@
 /**
- * One line each on how pages, mail, payments and alerts are set up, and which settings are weak: for `check-config` and `doctor`. Never a secret.
+ * One line each on how pages, the bot, mail, payments and alerts are set up, and which settings are weak: for `check-config` and `doctor`. Never a secret.
  * Rules: operator.md "What is weak".
  */
 
@@ -8,7 +8,7 @@ import type { Config } from '../config/config.ts'
 import type { ConfigProblem } from '../config/problems.ts'
 import { type Listener, type Origins, originsOf } from '../people/origins.ts'
 
-export type SetUp = Readonly<Record<'cabinet' | 'console' | 'mail' | 'payments' | 'alerts', string>>
+export type SetUp = Readonly<Record<'cabinet' | 'console' | 'telegram' | 'mail' | 'payments' | 'alerts', string>>
 
 export function setUpOf(config: Config): SetUp {
   const { cabinet, mail, payments, alerts } = config
@@ -16,10 +16,11 @@ export function setUpOf(config: Config): SetUp {
   return {
     cabinet: `${pagesOf(config, 'cabinet')}, sign-up ${cabinet.signUp}`,
     console: pagesOf(config, 'console'),
+    telegram: cabinet.telegram === undefined ? 'none' : `the bot with the number ${Number.parseInt(cabinet.telegram.token, 10)}`,
     mail: mail === undefined ? 'none: people come in by links that you send' : `${hostOf(mail.url)}, from ${mail.from}`,
     payments: ['codes', ...stripe, ...(payments.text === undefined ? [] : ['your text'])].join(', '),
     alerts: [
-      mail === undefined ? 'webhooks' : 'mail, webhooks',
+      [...(mail === undefined ? [] : ['mail']), ...(cabinet.telegram === undefined ? [] : ['chats']), 'webhooks'].join(', '),
       alerts.allowPrivate ? 'also to private addresses' : 'to public https addresses',
     ].join(' '),
   }

@@ -29,6 +29,8 @@ export type Config = Readonly<{
     signUp: SignUp
     /** Where customers reach the cabinet, an origin; undefined: the address that the listener has. */
     publicUrl: string | undefined
+    /** The bot's token, read from the variable that the file names; undefined: there is no bot. */
+    telegram: Readonly<{ token: string }> | undefined
   }>
   /** Undefined: no mail is sent. */
   mail: MailConfig | undefined

@@ -14,6 +14,7 @@ import { makeLedger } from './make-ledger.ts'
 import { makeMail } from './make-mail.ts'
 import { makePayments } from './make-payments.ts'
 import { makePublicUrl, makeServer } from './make-server.ts'
+import { makeTelegram } from './make-telegram.ts'
 import { makeUpstreams } from './make-upstreams.ts'
 import { type ConfigProblem, type ConfigProblems, shapeProblems } from './problems.ts'
 import { CONFIG_FILE, type ConfigFile } from './schema.ts'
@@ -81,6 +82,8 @@ function configOf(entry: ConfigFile, file: string | undefined, options: LoadOpti
   const upstreams = makeUpstreams(entry.upstreams ?? [], ofUpstream, problems)
   const mail = makeMail(entry.mail, ofAll, problems)
   const payments = makePayments(entry.payments ?? {}, ofAll, problems)
+  const withoutEffect = [...settingsWithoutEffect(entry)]
+  const telegram = makeTelegram(entry.cabinet?.telegram, ofAll, problems, withoutEffect)
   const place = { folder: file === undefined ? options.folder : dirname(file), env, needsKey: ofAll !== undefined }
   const ledger = makeLedger(entry.ledger ?? {}, place, problems)
   const catalog = makeCatalog(entry, problems)
@@ -91,7 +94,7 @@ function configOf(entry: ConfigFile, file: string | undefined, options: LoadOpti
     file,
     server,
     operator: { host: operator.host, port: operator.port, publicUrl: operator.publicUrl },
-    cabinet: { ...cabinet, publicUrl: cabinet.publicUrl ?? server.publicUrl },
+    cabinet: { ...cabinet, telegram, publicUrl: cabinet.publicUrl ?? server.publicUrl },
     mail,
     alerts: { allowPrivate: entry.alerts?.allow_private ?? false },
     payments,
@@ -99,7 +102,7 @@ function configOf(entry: ConfigFile, file: string | undefined, options: LoadOpti
     limits,
     upstreams,
     catalog,
-    withoutEffect: settingsWithoutEffect(entry),
+    withoutEffect,
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a reload may change. Host, port, ledger, the operator's address, the idle limit, the room for kept answers and secrets stay as they were at start. The first
+ * What a reload may change. Host, port, ledger, the operator's address, the bot, the idle limit, the room for kept answers and secrets stay as they were at start. The first
  * upstream with `transport = "fetch"` is in force at once, but has all its connections only in a process that was started with one.
  * Rules: operator.md "Reload".
  */
@@ -26,6 +26,7 @@ export function reloadable(before: Config, after: Config): { config: Config; ign
       host: keep('operator.host', before.operator.host, after.operator.host),
       port: keep('operator.port', before.operator.port, after.operator.port),
     },
+    cabinet: { ...after.cabinet, telegram: telegramOf(before, after, () => ignored.push('cabinet.telegram')) },
     mail: mailOf(before.mail, after.mail, () => ignored.push('mail')),
     payments: paymentsOf(before.payments, after.payments, () => ignored.push('payments.stripe')),
     limits: {
@@ -54,6 +55,12 @@ function ledgerOf(before: Config['ledger'], after: Config['ledger'], onChange: (
 function mailOf(before: Config['mail'], after: Config['mail'], onChange: () => void): Config['mail'] {
   if (!Bun.deepEquals(before, after)) onChange()
   return before
+}
+
+/** The bot as it was at start. A change is noted without its value, since the token is a secret. */
+function telegramOf({ cabinet: before }: Config, { cabinet: after }: Config, onChange: () => void): Config['cabinet']['telegram'] {
+  if (before.telegram?.token !== after.telegram?.token) onChange()
+  return before.telegram
 }
 
 /** A new upstream brings its secret; a known one keeps the secret it started with. */

@@ -47,6 +47,12 @@ export const CONFIG_FILE = Type.Object(
               { description: `one of ${SIGN_UPS.join(', ')}` },
             ),
           ),
+          telegram: Type.Optional(
+            Type.Object(
+              { token_env: variable("the token of the cabinet's bot in Telegram") },
+              { ...CLOSED, description: 'a table, written [cabinet.telegram]' },
+            ),
+          ),
         },
         { ...CLOSED, description: 'a table, written [cabinet]' },
       ),

@@ -18,6 +18,7 @@ import models from './guide/models.md' with { type: 'text' }
 import quickStart from './guide/quick-start.md' with { type: 'text' }
 import statements from './guide/statements.md' with { type: 'text' }
 import streaming from './guide/streaming.md' with { type: 'text' }
+import telegram from './guide/telegram.md' with { type: 'text' }
 import { codeInCell, openingOf } from './markdown.ts'
 import { API_REFERENCE, type Book, type Page } from './page.ts'
 
@@ -40,6 +41,7 @@ export const GUIDE_SOURCES: readonly Readonly<{ name: string; source: string }>[
   { name: 'billing', source: billing },
   { name: 'statements', source: statements },
   { name: 'alerts', source: alerts },
+  { name: 'telegram', source: telegram },
   { name: 'streaming', source: streaming },
   { name: 'errors', source: errors },
   { name: 'limits', source: limits },

@@ -23,7 +23,9 @@ export interface Metrics {
   /** Figures of the ledger's thread: how long a group took to be on disk, how many tasks it had, and how many bytes wait in the spill. */
   storageTold(figures: Readonly<{ commitMs?: number; groupSize?: number; spillBytes: number }>): void
   /** An alert's delivery was tried, with this result. */
-  alertDelivered(channel: 'email' | 'webhook', result: 'delivered' | 'failed' | 'given up'): void
+  alertDelivered(channel: 'email' | 'webhook' | 'telegram', result: 'delivered' | 'failed' | 'given up'): void
+  /** What became of an update that the cabinet's bot got. */
+  botUpdate(result: 'answered' | 'given up' | 'dropped'): void
   /** So many finished answers were not kept for a restart. */
   answersLost(count: number): void
   /** So many deliveries were dropped, since their account had no room for them. */
@@ -105,6 +107,7 @@ export function makeMetrics(alsoEnded: (line: RequestLine) => void = () => undef
       seen.spill.set([], spillBytes)
     },
     alertDelivered: (channel, result) => seen.deliveries.add([channel, result]),
+    botUpdate: (result) => seen.botUpdates.add([result]),
     answersLost: (count) => seen.lost.add([], count),
     alertDropped: (count) => seen.dropped.add([], count),
     pool: {
@@ -161,6 +164,7 @@ function instruments() {
     payments: counter('tollgate_payment_events_total', 'Events of Stripe, by what became of them.', ['type', 'result']),
     alarms: counter('tollgate_alarms_total', 'Findings that an operator must act on.', ['what']),
     deliveries: counter('tollgate_alert_deliveries_total', 'Tries to deliver an alert, by what came of them.', ['channel', 'result']),
+    botUpdates: counter('tollgate_bot_updates_total', 'Messages and pressed buttons that the bot got, by what came of them.', ['result']),
     lost: counter('tollgate_answers_lost_total', 'Finished answers that were not kept for a restart: the disk, or too many at once.', []),
     dropped: counter('tollgate_alerts_dropped_total', 'Deliveries that their account had no room for.', []),
     commits: new Histogram(

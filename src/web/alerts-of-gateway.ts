@@ -3,6 +3,7 @@
 import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import type { Alerts } from '../alerts/alerts.ts'
+import type { DeliveryWorkerParts } from '../alerts/delivery-worker.ts'
 import type { Config } from '../config/config.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { Mailer } from '../people/mail.ts'
@@ -16,6 +17,7 @@ export type AlertsParts = Readonly<{
   people: () => People
   /** Undefined: no mail is set up. */
   mailer: Mailer | undefined
+  sendChat: DeliveryWorkerParts['sendChat']
 }>
 
 export type OpenedAlerts = Readonly<{
@@ -69,7 +71,7 @@ export function alertsOfGateway(parts: AlertsParts): OpenedAlerts {
   }
 }
 
-async function load({ world, config, people, mailer }: AlertsParts): Promise<Alerts> {
+async function load({ world, config, people, mailer, sendChat }: AlertsParts): Promise<Alerts> {
   const [{ startAlerts }, { factsFrom }, { sendWebhook }] = await Promise.all([
     import('../alerts/alerts.ts'),
     import('../alerts/account-facts.ts'),
@@ -82,6 +84,8 @@ async function load({ world, config, people, mailer }: AlertsParts): Promise<Ale
     factsOf: factsFrom(reports, clock.now),
     sendWebhook: (message) => sendWebhook(message, { allowPrivate: config().alerts.allowPrivate }),
     sendMail: mailer === undefined ? undefined : (to, mail) => mailer.send({ to, ...mail }),
+    sendChat,
+    chatsOf: (accountId) => opened.chats.toldOf(accountId),
     membersOf: async (accountId) => (await opened.memberships.membersOf(accountId)).map(({ email }) => email),
     alertsPageOf: (accountId) => `${opened.origins('cabinet').base}/cabinet/a/${encodeURIComponent(accountId)}/alerts`,
     log,

@@ -9,6 +9,7 @@ import { peopleRoutes } from './api/people.ts'
 import { requestRoutes } from './api/requests.ts'
 import { spendRoutes } from './api/spend.ts'
 import { summaryRoutes } from './api/summary.ts'
+import { telegramRoutes } from './api/telegram.ts'
 import { topUpRoutes } from './api/top-up.ts'
 import { webhookRoutes } from './api/webhooks.ts'
 import html from './cabinet/index.html'
@@ -27,6 +28,7 @@ export const cabinetApp = (site: Site) =>
     .use(alertRoutes(site))
     .use(webhookRoutes(site))
     .use(memberRoutes(site))
+    .use(telegramRoutes(site))
     .use(pageRoutes('/cabinet', html))
 
 /** The types of its routes, for the pages (Eden). */

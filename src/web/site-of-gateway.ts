@@ -16,6 +16,7 @@ import { alertsOfGateway } from './alerts-of-gateway.ts'
 import type { Pages } from './mount.ts'
 import { type PeopleParts, peopleOfGateway } from './people-of-gateway.ts'
 import type { Site } from './site.ts'
+import { type TelegramAddress, telegramOfGateway } from './telegram-of-gateway.ts'
 
 export type SiteParts = Readonly<{
   world: World
@@ -29,6 +30,8 @@ export type SiteParts = Readonly<{
   running: () => number
   /** The address of a server that stands in for Stripe. */
   stripeAddress: StripeAddress | undefined
+  /** The address of a server that stands in for Telegram. */
+  telegramAddress: TelegramAddress | undefined
 }>
 
 export type OpenedSite = Readonly<{
@@ -41,18 +44,20 @@ export type OpenedSite = Readonly<{
   close(): Promise<void>
 }>
 
-export function siteOfGateway({ stripeAddress, urls, ...parts }: SiteParts): OpenedSite {
+export function siteOfGateway({ stripeAddress, telegramAddress, urls, ...parts }: SiteParts): OpenedSite {
   const { world, config } = parts
-  const { mail } = config()
+  const { mail, cabinet } = config()
   const mailer = mail === undefined ? undefined : new Mailer(mail)
   const people = peopleOfGateway({ world, config, urls, mailer })
   const payments = paymentsOf(world, config(), stripeAddress)
-  const alerts = alertsOfGateway({ world, config, people: people.open, mailer })
+  const telegram = cabinet.telegram === undefined ? undefined : telegramOfGateway(cabinet.telegram.token, () => site, telegramAddress)
+  const alerts = alertsOfGateway({ world, config, people: people.open, mailer, sendChat: telegram?.sendChat })
   const site: Site = {
     ...parts,
     people: people.open,
     payments,
     waysToPay: () => config().payments,
+    telegram,
     alerts: { open: alerts.open, sendsMail: mailer !== undefined, allowPrivate: () => config().alerts.allowPrivate },
   }
   return {
@@ -66,11 +71,13 @@ export function siteOfGateway({ stripeAddress, urls, ...parts }: SiteParts): Ope
     begin() {
       alerts.begin()
       prepareSoon(payments)
+      telegram?.begin()
     },
-    close() {
+    async close() {
       alerts.close()
       mailer?.close()
-      return people.close()
+      await telegram?.close()
+      await people.close()
     },
   }
 }

@@ -26,6 +26,10 @@ export type Site = Readonly<{
     /** Whether webhooks may lead to private addresses. */
     allowPrivate: () => boolean
   }>
+  /** Undefined: the cabinet has no bot. */
+  telegram:
+    | Readonly<{ /** The bot's name; undefined: Telegram was not reached yet. */ name: () => Promise<string | undefined> }>
+    | undefined
   /** The configuration that is in force now. */
   config: () => Config
   /** Reads the file anew, as a reload would. */

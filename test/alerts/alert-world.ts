@@ -12,6 +12,7 @@ import type { AlertMail } from '../../src/core/alert-event.ts'
 import type { AccountFacts, AlertRule, KeyFacts } from '../../src/core/alerts.ts'
 import { type Picos, parseUsd, picos } from '../../src/core/money.ts'
 import { makeMetrics } from '../../src/observe/metrics.ts'
+import { Chats } from '../../src/people/chats.ts'
 import { openPeople } from '../../src/people/open-people.ts'
 import type { PeopleStore } from '../../src/people/people-sql.ts'
 import { takePeoplePlace } from '../support/people-place.ts'
@@ -76,6 +77,8 @@ export class AlertWorld {
         this.mails.push({ to, ...mail })
         return Promise.resolve(this.mailProblem)
       },
+      sendChat: undefined,
+      chatsOf: (accountId) => new Chats(sql, () => this.nowMs).toldOf(accountId),
       membersOf: () => Promise.resolve(this.members),
       alertsPageOf: (accountId) => `https://gateway.example/cabinet/a/${accountId}/alerts`,
       log: { notice: (notice, fields) => say({ notice, ...fields }), alarm: (alarm, fields) => say({ alarm, ...fields }) },

@@ -132,28 +132,49 @@ test('says what of pages, mail, payments and alerts is set up, without a secret'
     set_up: {
       cabinet: 'http://localhost:8080/cabinet, passkeys, sign-up closed',
       console: 'http://localhost:9090/console, passkeys',
+      telegram: 'none',
       mail: 'none: people come in by links that you send',
       payments: 'codes',
       alerts: 'webhooks to public https addresses',
     },
   })
-  place.env = { MAIL: 'smtps://user:hunter2@mail.example.com', KEY: 'rk_live_hunter2', HOOK: 'whsec_hunter2' }
+  place.env = {
+    MAIL: 'smtps://user:hunter2@mail.example.com',
+    KEY: 'rk_live_hunter2',
+    HOOK: 'whsec_hunter2',
+    BOT: '123456789:AAFhunter2hunter2hunter2',
+  }
   const whole = `[server]\npublic_url = "https://api.example.com"\ntrusted_proxies = ["127.0.0.1"]\n[operator]\npublic_url = "https://ops.example.com"
-[cabinet]\nsign_up = "open"\n[mail]\nurl_env = "MAIL"\nfrom = "a@example.com"\n[payments]\ntext = "By invoice"
+[cabinet]\nsign_up = "open"\n[cabinet.telegram]\ntoken_env = "BOT"\n[mail]\nurl_env = "MAIL"\nfrom = "a@example.com"\n[payments]\ntext = "By invoice"
 [payments.stripe]\nsecret_key_env = "KEY"\nwebhook_secret_env = "HOOK"\n`
   expect(await check(whole)).toMatchObject({
     weak: [],
     set_up: {
       cabinet: 'https://api.example.com/cabinet, passkeys, sign-up open',
       console: 'https://ops.example.com/console, passkeys',
+      telegram: 'the bot with the number 123456789',
       mail: 'mail.example.com, from a@example.com',
       payments: 'codes, Stripe, your text',
-      alerts: 'mail, webhooks to public https addresses',
+      alerts: 'mail, chats, webhooks to public https addresses',
     },
   })
   const { out } = await place.run('check-config')
   expect(out).toContain('\n  mail: mail.example.com, from a@example.com\n')
   expect(out).not.toContain('hunter2')
+})
+
+test('a text that is no token of a bot has no effect, and stops no gateway; one that is missing is a mistake', async () => {
+  place.env = { BOT: 'hunter2' }
+  place.write('tollgate.toml', '[cabinet.telegram]\ntoken_env = "BOT"\n')
+  const { out, code } = await place.run('check-config')
+  expect(code).toBe(0)
+  expect(out).toContain('cabinet.telegram.token_env: has no effect: expected a token such as 123456789:AAF… in BOT, found another text')
+  expect(out).not.toContain('hunter2')
+  place.env = {}
+  expect(await place.run('check-config')).toMatchObject({
+    code: 1,
+    out: expect.stringContaining('cabinet.telegram.token_env: expected the secret in the environment variable BOT, which is not set'),
+  })
 })
 
 test('says which ledger there is, where it is and as whom, never with which password', async () => {

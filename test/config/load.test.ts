@@ -63,7 +63,7 @@ describe('without a file', () => {
       corsOrigins: ['*'],
     })
     expect(config.operator).toEqual({ host: '127.0.0.1', port: 9090, publicUrl: undefined })
-    expect(config.cabinet).toEqual({ signUp: 'closed', publicUrl: undefined })
+    expect(config.cabinet).toEqual({ signUp: 'closed', publicUrl: undefined, telegram: undefined })
     expect(config.ledger).toEqual({ kind: 'sqlite', path: join(folder, 'data/tollgate.db') })
     expect(config.limits).toEqual(LIMITS)
     expect(config.upstreams).toEqual([])
@@ -125,6 +125,8 @@ port = 9191
 public_url = "https://console.example.com/"
 [cabinet]
 sign_up = "open"
+[cabinet.telegram]
+token_env = "BOT_TOKEN"
 [mail]
 url_env = "SMTP_URL"
 from = "Gateway <gateway@example.com>"
@@ -192,7 +194,14 @@ models = ["*"]
 requests_per_minute = 60
 concurrent_requests = 4
 `,
-    { env: { UPSTREAM_API_KEY: 'sk-up', PROXY_URL: 'http://proxy.example:3128', SMTP_URL: 'smtps://user:pass@mail.example.com' } },
+    {
+      env: {
+        UPSTREAM_API_KEY: 'sk-up',
+        PROXY_URL: 'http://proxy.example:3128',
+        SMTP_URL: 'smtps://user:pass@mail.example.com',
+        BOT_TOKEN: '123456789:AAFnotarealtokenofabot',
+      },
+    },
   )
   expect(config.mail).toEqual({ url: 'smtps://user:pass@mail.example.com', from: 'Gateway <gateway@example.com>' })
   expect(config.alerts.allowPrivate).toBe(true)
@@ -208,7 +217,11 @@ concurrent_requests = 4
     corsOrigins: ['https://chat.example.com'],
   })
   expect(config.operator).toEqual({ host: '127.0.0.2', port: 9191, publicUrl: 'https://console.example.com' })
-  expect(config.cabinet).toEqual({ signUp: 'open', publicUrl: 'https://llm.example.com' })
+  expect(config.cabinet).toEqual({
+    signUp: 'open',
+    publicUrl: 'https://llm.example.com',
+    telegram: { token: '123456789:AAFnotarealtokenofabot' },
+  })
   expect(config.ledger).toEqual({ kind: 'sqlite', path: join(folder, 'money/tollgate.db') })
   expect(Object.values(config.limits)).toEqual([1000, 2000, 1, 2, 11, 3, 4, 5, 6, 7, 8, 9000, 1_048_576])
   expect(config.upstreams).toEqual([
@@ -359,6 +372,8 @@ test('every mistake is named with its path, what was expected and what was found
     ['[server]\npublic_url = "https://llm.example.com/api"', /^server\.public_url: expected an http or https address without a path/],
     ['[server]\npublic_url = "https://user:secret@llm.example.com"', /^server\.public_url: /],
     ['[cabinet]\npublic_url = "https://llm.example.com/cabinet"', /^cabinet\.public_url: expected an http or https address without a path/],
+    ['[cabinet.telegram]', /^cabinet\.telegram\.token_env: expected the NAME /],
+    ['[cabinet.telegram]\ntoken_env = "123:hunter2"', /^cabinet\.telegram\.token_env: expected the NAME .*, found another value$/],
     ['[cabinet]\nsign_up = "invited"', /^cabinet\.sign_up: expected one of closed, open, found "invited"/],
     ['[mail]\nurl_env = "SMTP_URL"', /^mail\.from: /],
     [

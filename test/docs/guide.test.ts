@@ -45,6 +45,7 @@ test('every page has a title and a sentence under it, and nothing in it is left 
     '/docs/billing',
     '/docs/statements',
     '/docs/alerts',
+    '/docs/telegram',
     '/docs/streaming',
     '/docs/errors',
     '/docs/limits',

@@ -183,6 +183,15 @@ test('answers that are not kept for a restart are counted', async () => {
   expect((await samples(metrics.render())).get('tollgate_answers_lost_total')).toBe(2)
 })
 
+test('what the bot got is counted by what came of it', async () => {
+  const metrics = makeMetrics()
+  for (const result of ['answered', 'answered', 'dropped', 'given up'] as const) metrics.botUpdate(result)
+  const seen = await samples(metrics.render())
+  expect(seen.get('tollgate_bot_updates_total{result="answered"}')).toBe(2)
+  expect(seen.get('tollgate_bot_updates_total{result="dropped"}')).toBe(1)
+  expect(seen.get('tollgate_bot_updates_total{result="given up"}')).toBe(1)
+})
+
 test('alerts are counted by how they went out, and those that had no room', async () => {
   const metrics = makeMetrics()
   metrics.alertDelivered('webhook', 'delivered')

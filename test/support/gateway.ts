@@ -36,6 +36,7 @@ import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
 import type { StripeAddress } from '../../src/payments/stripe-api.ts'
 import type { BodyMemory } from '../../src/relay/body-memory.ts'
 import { TIMINGS, type Timings } from '../../src/relay/timings.ts'
+import type { TelegramAddress } from '../../src/web/telegram-of-gateway.ts'
 import type { World } from '../../src/world.ts'
 import { startAnswersThread } from './answers-thread.ts'
 import { startBodyThread } from './body-thread.ts'
@@ -92,6 +93,10 @@ export type TestGatewayOptions = Readonly<{
   payments?: PaymentsConfig
   /** Of a server that stands for Stripe. */
   stripeAddress?: StripeAddress
+  /** The token of the cabinet's bot; default: no bot. */
+  botToken?: string
+  /** Of a server that stands for Telegram. */
+  telegramAddress?: TelegramAddress
   /** Stands between the gateway and its ledger: delays, refusals. */
   wrapLedger?: (ledger: Ledger) => Ledger
 }>
@@ -194,6 +199,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     ...(options.readConfig === undefined ? {} : { readConfig: () => options.readConfig?.(config) ?? config }),
     ...(options.memoryBytes === undefined ? {} : { memoryBytes: options.memoryBytes }),
     ...(options.stripeAddress === undefined ? {} : { stripeAddress: options.stripeAddress }),
+    ...(options.telegramAddress === undefined ? {} : { telegramAddress: options.telegramAddress }),
     ...(options.wrapLedger === undefined ? {} : { wrapLedger: options.wrapLedger }),
   })
   if ('problem' in gateway) throw new Error(`${gateway.problem}: ${gateway.message}`)
@@ -333,7 +339,11 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
       corsOrigins,
     },
     operator: { host: '127.0.0.1', port: 0, publicUrl: undefined },
-    cabinet: { signUp: options.signUp ?? 'closed', publicUrl: undefined },
+    cabinet: {
+      signUp: options.signUp ?? 'closed',
+      publicUrl: undefined,
+      telegram: options.botToken === undefined ? undefined : { token: options.botToken },
+    },
     mail: options.mail,
     alerts: { allowPrivate: options.allowPrivate ?? false },
     payments: options.payments ?? { text: undefined, stripe: undefined },

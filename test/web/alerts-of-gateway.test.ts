@@ -27,7 +27,7 @@ async function begun(ledgerPath: string, open: () => People): Promise<number> {
     return open()
   }
   const config = () => ({ ledger: { kind: 'sqlite', path: ledgerPath }, alerts: { allowPrivate: false } }) as never
-  alerts = alertsOfGateway({ world: makeTestWorld().world, config, people: counted, mailer: undefined })
+  alerts = alertsOfGateway({ world: makeTestWorld().world, config, people: counted, mailer: undefined, sendChat: undefined })
   alerts.begin()
   await Bun.sleep(100)
   return asked
@@ -65,7 +65,7 @@ postgresSuite('on Postgres', () => {
     })
     const event = { type: 'alert.test', timestamp: '', data: { alert_id: null, account_id: 'acc_north' } } as const
     await store.tell('acc_north', { eventId: 'evt_1', event }, { emails: [], webhooks: ['hook_1'] })
-    alerts = alertsOfGateway({ world: gateway, config, people: () => world.people, mailer: undefined })
+    alerts = alertsOfGateway({ world: gateway, config, people: () => world.people, mailer: undefined, sendChat: undefined })
     alerts.begin()
     const attempts = async () => (await world.people.db.get<{ attempts: number }>('SELECT attempts FROM deliveries'))?.attempts
     await until(async () => (await attempts()) !== 0)

@@ -6,6 +6,7 @@ import { problemWords } from '../../src/web/cabinet/pages/delivery.words.ts'
 /** As worker, webhook, connection and mail say them. */
 const WORDS = [
   ...['no mail is set up', 'no member of the account', 'webhook removed or switched off'],
+  ...['no bot is set up', 'no chat of the account', 'the chat takes no messages of the bot', 'no answer'],
   ...['address', 'dns', 'no public address', 'connect', 'refused', 'timeout', 'tls', 'reset', 'malformed'],
   ...['mail', 'too many', 'etimedout', 'econnection', 'esocket', 'edns', 'etls', 'eauth', 'eenvelope'],
   ...['status 410', 'status 302', 'status 500', 'smtp 550'],

@@ -7,6 +7,7 @@ import type { Alerts } from '../../alerts/alerts.ts'
 import type { ListedDelivery } from '../../alerts/delivery-store.ts'
 import { type AlertRule, judgesKey } from '../../core/alerts.ts'
 import { isoTime } from '../../core/utc.ts'
+import { hasMailbox } from '../../people/memberships.ts'
 import type { Site } from '../site.ts'
 import { ALERT_BODY, type AlertBody, documentOf, type FieldProblem, ruleOf } from './alert-body.ts'
 import { missing, refuse } from './answers.ts'
@@ -15,6 +16,8 @@ import { TestTurns } from './test-turns.ts'
 
 const PAGE = { usual: 50, max: 200 } as const
 const NO_STORE = { 'cache-control': 'no-store' }
+type AlertSite = Pick<Site, 'alerts' | 'people' | 'world'>
+
 const newAlertId = (): string => `alert_${Bun.randomUUIDv7().replaceAll('-', '')}`
 
 export const alertRoutes = (site: Site) => {
@@ -22,7 +25,7 @@ export const alertRoutes = (site: Site) => {
   return new Elysia({ name: 'alerts', prefix: '/cabinet/api/accounts/:accountId' })
     .use(callerMacro(site.people, 'cabinet'))
     .get('/alerts', ({ params }) => list(site, params.accountId), { member: 'reader' })
-    .post('/alerts', ({ params, body, caller }) => add(site, params.accountId, body, caller), { member: 'owner', body: ALERT_BODY })
+    .post('/alerts', ({ params, body, caller }) => addAlert(site, params.accountId, body, caller), { member: 'owner', body: ALERT_BODY })
     .patch('/alerts/:id', ({ params, body, caller }) => change(site, params, body, caller), {
       member: 'owner',
       body: t.Partial(ALERT_BODY),
@@ -38,7 +41,8 @@ export const alertRoutes = (site: Site) => {
       async ({ params }) => {
         const alerts = await site.alerts.open()
         const alert = await alerts.store.alert(params.accountId, params.id)
-        return alert === undefined ? missing() : turns.try(alerts, params.accountId, alert)
+        const chats = await site.people().chats.toldOf(params.accountId)
+        return alert === undefined ? missing() : turns.try(alerts, params.accountId, { ...alert, chats })
       },
       { member: 'owner' },
     )
@@ -52,17 +56,20 @@ export const alertRoutes = (site: Site) => {
 }
 
 /** The alerts with what the form needs: the members who may be written to, and how many alerts an account may have. */
-async function list({ alerts, people }: Site, accountId: string) {
+async function list({ alerts, people }: AlertSite, accountId: string) {
   const { store } = await alerts.open()
   const data = await Promise.all((await store.alerts(accountId)).map((alert) => documentOfNow(store, alert)))
   const members = (await people().memberships.membersOf(accountId)).map(({ email }) => email)
+  const { sendsMail } = alerts
+  const chats = (await people().chats.toldOf(accountId)).length
   return Response.json(
-    { data, emails: alerts.sendsMail ? members : [], sends_mail: alerts.sendsMail, alerts_max: ALERT_BOUNDS.alerts },
+    { data, emails: sendsMail ? members.filter(hasMailbox) : [], sends_mail: sendsMail, chats, alerts_max: ALERT_BOUNDS.alerts },
     { headers: NO_STORE },
   )
 }
 
-async function add(site: Site, accountId: string, body: AlertBody, { person }: Caller): Promise<Response> {
+/** Makes an alert; 201, or a refusal that names the field. */
+export async function addAlert(site: AlertSite, accountId: string, body: AlertBody, { person }: Caller): Promise<Response> {
   const alerts = await site.alerts.open()
   const checked = await check(site, alerts, { accountId, body, personId: person.id })
   if (checked instanceof Response) return checked
@@ -114,22 +121,25 @@ function bodyOf(alert: Alert): AlertBody {
 type AlertRequest = Readonly<{ accountId: string; body: AlertBody; personId: string }>
 
 /** Checks a form against the keys, members and webhooks of the account. */
-async function check(site: Site, { store }: Alerts, { accountId, body, personId }: AlertRequest): Promise<Checked | Response> {
+async function check(site: AlertSite, { store }: Alerts, { accountId, body, personId }: AlertRequest): Promise<Checked | Response> {
   const rule = ruleOf(body)
   if ('field' in rule) return wrong(rule)
   const { webhook_ids: webhooks } = body
   const emails = body.emails.map((email) => email.trim().toLowerCase())
-  if (emails.length + webhooks.length === 0) return wrong({ field: 'emails', message: 'Choose whom to tell: a member or a webhook' })
+  const chats = await site.people().chats.toldOf(accountId)
+  if (emails.length + webhooks.length + chats.length === 0)
+    return wrong({ field: 'emails', message: 'Choose whom to tell: a member or a webhook' })
   if (emails.length > 0 && !site.alerts.sendsMail)
     return wrong({ field: 'emails', message: 'This gateway sends no mail; choose a webhook' })
   const members = new Set((await site.people().memberships.membersOf(accountId)).map(({ email }) => email))
-  if (!emails.every((email) => members.has(email))) return wrong({ field: 'emails', message: 'Mails go to members of this account only' })
+  if (!emails.every((email) => members.has(email) && hasMailbox(email)))
+    return wrong({ field: 'emails', message: 'Mails go to members of this account only' })
   const known = new Set((await store.webhooks(accountId)).map(({ id }) => id))
   if (!webhooks.every((id) => known.has(id))) return wrong({ field: 'webhook_ids', message: 'Choose webhooks of this account' })
   return (await keyProblem(site, accountId, rule, personId)) ?? { rule, emails: [...new Set(emails)], webhooks }
 }
 
-async function keyProblem({ world }: Site, accountId: string, rule: AlertRule, personId: string): Promise<Response | undefined> {
+async function keyProblem({ world }: AlertSite, accountId: string, rule: AlertRule, personId: string): Promise<Response | undefined> {
   const keyId = judgesKey(rule)
   if (keyId === null) return undefined
   const key = await world.reports.ask(`person:${personId}`, { kind: 'accountKey', accountId, keyId })

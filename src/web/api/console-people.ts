@@ -35,6 +35,12 @@ const LINK = t.Object({
   reason: REASON,
 })
 
+const CHAT = t.Object({
+  chat: t.String({ pattern: '^[1-9][0-9]{0,15}$', description: 'A chat of an account' }),
+  account_id: t.String({ maxLength: 64, description: 'An account' }),
+  reason: REASON,
+})
+
 export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
   const { people } = site
   const { clock } = site.world
@@ -80,6 +86,16 @@ export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
     return { email, link, is_mailed: await people().mail(email, `${listener} ${kind} by operator`, letter) }
   }
 
+  const removeChat = async (caller: Caller, { chat: id, account_id: accountId, reason }: Static<typeof CHAT>) => {
+    const found = (await people().chats.list({ accountId })).find(({ chat }) => String(chat) === id)
+    if (found === undefined) return missing()
+    // As above: a chat that must end has ended, even while the ledger cannot write.
+    await people().chats.remove(accountId, found.chat)
+    const operation = { kind: 'setChat', email: found.email, accountId, chat: id, state: 'removed', now: clock.now() } as const
+    const noted = await perform(operation, caller, reason)
+    return noted instanceof Response ? noted : { chat: id }
+  }
+
   return new Elysia({ name: 'console people', prefix: '/console/api/people' })
     .use(callerMacro(people, 'console'))
     .onBeforeHandle(({ set }) => {
@@ -88,23 +104,29 @@ export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
     .get('', () => listOf(people()), { person: true })
     .post('/invite', ({ caller, body }) => once(caller, 'invite', body.id, () => inviteTo(caller, body)), { person: true, body: INVITE })
     .post('/remove', ({ caller, body }) => putOut(caller, body), { person: true, body: REMOVE })
+    .post('/chat/remove', ({ caller, body }) => removeChat(caller, body), { person: true, body: CHAT })
     .post('/link', ({ caller, body }) => once(caller, 'link', body.id, () => giveLink(caller, body)), { person: true, body: LINK })
 }
 
-const listOf = async ({ sendsMail, memberships, links }: People) => ({
-  sends_mail: sendsMail,
-  data: (await memberships.list()).map(({ email, name, isOperator, memberships, sessions }) => ({
-    email,
-    name,
-    is_operator: isOperator,
-    accounts: memberships.map(({ accountId, role }) => ({ id: accountId, role })),
-    sessions,
-  })),
-  invitations: (await links.invitations()).map(({ email, membership, invitedBy, expiresAt }) => ({
-    email,
-    account_id: membership?.accountId ?? null,
-    role: membership?.role ?? ('operator' as const),
-    invited_by: invitedBy,
-    expires_at: isoTime(expiresAt),
-  })),
-})
+async function listOf({ sendsMail, memberships, links, chats }: People) {
+  const chatsBy = Map.groupBy(await chats.list(), ({ email }) => email)
+  return {
+    sends_mail: sendsMail,
+    data: (await memberships.list()).map(({ email, name, isOperator, memberships: accounts, sessions }) => ({
+      email,
+      name,
+      is_operator: isOperator,
+      accounts: accounts.map(({ accountId, role }) => ({ id: accountId, role })),
+      sessions,
+      /** Chats with the cabinet's bot. */
+      chats: (chatsBy.get(email) ?? []).map((chat) => ({ chat: String(chat.chat), name: chat.name, account_id: chat.accountId })),
+    })),
+    invitations: (await links.invitations()).map(({ email, membership, invitedBy, expiresAt }) => ({
+      email,
+      account_id: membership?.accountId ?? null,
+      role: membership?.role ?? ('operator' as const),
+      invited_by: invitedBy,
+      expires_at: isoTime(expiresAt),
+    })),
+  }
+}

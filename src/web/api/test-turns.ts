@@ -20,11 +20,11 @@ export class TestTurns {
   }
 
   /** Answers 202 with the event's id, under which the deliveries show the result. */
-  async try(alerts: Alerts, accountId: string, { emails, webhooks }: Receivers): Promise<Response> {
+  async try(alerts: Alerts, accountId: string, { emails, webhooks, chats = [] }: Receivers): Promise<Response> {
     const { tat, isAllowed, retryAfterSeconds } = step(this.#tats.get(accountId), this.#now(), TURNS)
     this.#tats.set(accountId, tat)
     if (!isAllowed) return refuse(429, 'Wait a little before the next test', { retryAfterS: retryAfterSeconds })
-    const eventId = await alerts.try(accountId, { emails, webhooks })
+    const eventId = await alerts.try(accountId, { emails, webhooks, chats })
     if (eventId === undefined)
       return refuse(409, 'No receiver can be reached now: the receivers are switched off, or too much waits for them')
     return Response.json({ event_id: eventId }, { status: 202, headers: { 'cache-control': 'no-store' } })

@@ -11,8 +11,8 @@ export type Webhook = WebhookDocument
 export type Delivery = DeliveryDocument
 export type Kind = Alert['kind']
 
-/** `emails`: the members who may be written to; none where no mail is set up. */
-export type Alerts = Readonly<{ data: readonly Alert[]; emails: readonly string[]; sends_mail: boolean; alerts_max: number }>
+/** `emails`: the members who may be written to; none where no mail is set up. `chats`: how many chats in Telegram are told every alert. */
+export type Alerts = Readonly<{ data: readonly Alert[]; emails: readonly string[]; sends_mail: boolean; chats: number; alerts_max: number }>
 export type Webhooks = Readonly<{ data: readonly Webhook[]; webhooks_max: number }>
 export type Deliveries = Readonly<{ data: readonly Delivery[]; next: number | null }>
 

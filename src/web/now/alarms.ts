@@ -76,6 +76,23 @@ export const LOG_ALARMS: Readonly<Record<string, Words>> = {
     title: 'A mail was not sent',
     todo: 'Check the server and the sender of [mail]: links and alerts do not reach people. Passwords, passkeys and webhooks are not touched.',
   },
+  'Telegram does not know the bot’s token': {
+    title: 'Telegram does not know the bot’s token',
+    todo: 'The cabinet’s bot answers no one. Put the token that BotFather shows into the variable that [cabinet.telegram] names, and restart.',
+  },
+  'another program asks for the bot’s updates': {
+    title: 'Another program asks for the bot’s updates',
+    todo: 'Telegram answers one of them at a time. Stop the other one, or give this gateway a bot of its own.',
+  },
+  'the bot could not begin': {
+    title: 'The bot could not begin',
+    todo: 'The cabinet’s bot answers no one. See the log line: the people’s file beside the ledger must be readable and writable.',
+  },
+  'the bot failed by a bug': { title: 'The bot failed by a bug', todo: `${BUG} It goes on by itself.` },
+  'an answer of the bot failed by a bug': {
+    title: 'An answer of the bot failed by a bug',
+    todo: `${BUG} It is tried again, three times at most.`,
+  },
   'alerts could not begin': {
     title: 'Alerts could not begin',
     todo: 'No alerts about balances and limits are sent. See the log line: the people’s file beside the ledger must be readable and writable.',

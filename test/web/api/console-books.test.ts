@@ -94,6 +94,7 @@ const ROUTES: Readonly<Record<string, unknown>> = {
   'GET /people': undefined,
   'POST /people/invite': { id: ID, email: 'a@example.com', account_id: null, role: 'owner' },
   'POST /people/remove': { email: 'a@example.com', from: 'everything' },
+  'POST /people/chat/remove': { chat: '7', account_id: 'acc_north' },
   'POST /people/link': { id: ID, email: 'a@example.com', link: 'password', listener: 'cabinet' },
   'GET /history': undefined,
   'GET /form-id': undefined,

@@ -29,6 +29,7 @@ export const Alerts = ({ account: { id, role } }: AccountPageProps) => {
   const names: Names = {
     keyName: (keyId) => keyOptions.find(({ value }) => value === keyId)?.text,
     webhookName: (hookId) => hooks.find((hook) => hook.id === hookId)?.url,
+    chats: alerts.loaded.value?.chats ?? 0,
   }
   /** Called after an act that may have caused a delivery. */
   const acted = (): void => {
@@ -37,7 +38,7 @@ export const Alerts = ({ account: { id, role } }: AccountPageProps) => {
   }
   const listed = alerts.loaded.value
   const isFull = listed !== undefined && listed.data.length >= listed.alerts_max
-  const mayTell = listed === undefined || listed.sends_mail || hooks.length > 0
+  const mayTell = listed === undefined || listed.sends_mail || hooks.length > 0 || listed.chats > 0
   return (
     <>
       <PageHead title={WORDS.title} lede={WORDS.lede}>

@@ -41,14 +41,19 @@ function shortUrl(url: string): string {
   return bare.length > NAME_LENGTH ? `${bare.slice(0, NAME_LENGTH - 1)}…` : bare
 }
 
-/** `keyName`, `webhookName`: undefined for a key or webhook that is not known any more. */
-export type Names = Readonly<{ keyName: (id: string) => string | undefined; webhookName: (id: string) => string | undefined }>
+/** `keyName`, `webhookName`: undefined for a key or webhook that is not known any more. `chats`: how many chats in Telegram are told every alert. */
+export type Names = Readonly<{
+  keyName: (id: string) => string | undefined
+  webhookName: (id: string) => string | undefined
+  chats: number
+}>
 
 /** "Tell ann@example.com when the balance is below $5". */
 export const sentenceOf = (alert: Alert, names: Names): string => `Tell ${receiversOf(alert, names)} when ${conditionOf(alert, names)}`
 
-function receiversOf({ emails, webhook_ids }: Alert, { webhookName }: Names): string {
-  const all = [...emails, ...webhook_ids.map((id) => shortUrl(webhookName(id) ?? 'a removed webhook'))]
+function receiversOf({ emails, webhook_ids }: Alert, { webhookName, chats }: Names): string {
+  const told = chats === 0 ? [] : [chats === 1 ? 'a chat in Telegram' : `${chats} chats in Telegram`]
+  const all = [...emails, ...webhook_ids.map((id) => shortUrl(webhookName(id) ?? 'a removed webhook')), ...told]
   return all.length < 2 ? (all[0] ?? 'no one') : `${all.slice(0, -1).join(', ')} and ${all.at(-1)}`
 }
 

@@ -60,7 +60,12 @@ export const Deliveries = ({ api, names, acts }: Readonly<{ api: AlertsApi; name
 const isSoon = ({ state, next_at }: Delivery, nowMs: number): boolean =>
   state === 'waiting' && (next_at === null || Date.parse(next_at) - nowMs < 10_000)
 
-const columnsOf = ({ webhookName }: Names): readonly Column<Delivery>[] => [
+function receiverOf({ channel, target }: Delivery, { webhookName }: Names): string {
+  if (channel === 'telegram') return `chat ${target}`
+  return channel === 'webhook' ? (webhookName(target) ?? 'a removed webhook') : target
+}
+
+const columnsOf = (names: Names): readonly Column<Delivery>[] => [
   { name: 'When', cell: ({ created_at }) => <Moment iso={created_at} /> },
   {
     name: 'State',
@@ -76,6 +81,6 @@ const columnsOf = ({ webhookName }: Names): readonly Column<Delivery>[] => [
   { name: 'What', cell: ({ type }) => typeWords(type) },
   {
     name: 'To',
-    cell: ({ channel, target }) => <span class="to">{channel === 'webhook' ? (webhookName(target) ?? 'a removed webhook') : target}</span>,
+    cell: (delivery) => <span class="to">{receiverOf(delivery, names)}</span>,
   },
 ]

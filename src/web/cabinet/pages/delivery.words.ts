@@ -9,6 +9,11 @@ const SENTENCES: ReadonlyMap<string, string> = new Map(
     address: 'The webhook’s address is not allowed here.',
     dns: 'The name of its server was not found.',
     'no public address': 'The name of its server has no public address, or was not found.',
+    // Faults of a chat in Telegram.
+    'no bot is set up': 'This gateway has no bot in Telegram.',
+    'no chat of the account': 'The chat was removed, or wants no alerts any more.',
+    'the chat takes no messages of the bot': 'The chat has blocked the bot.',
+    'no answer': 'Telegram did not answer.',
     // Faults of the connection and the answer.
     connect: 'Its server could not be reached.',
     refused: 'Its server refused the connection.',

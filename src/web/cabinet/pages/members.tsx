@@ -16,6 +16,7 @@ import { Ago, Moment } from '../../parts/time.tsx'
 import { tell } from '../../parts/told.tsx'
 import type { AccountPageProps } from '../account-path.ts'
 import { api } from '../api.ts'
+import { Telegram } from './telegram.tsx'
 
 const WORDS = {
   title: 'Members',
@@ -36,7 +37,8 @@ type Row = Readonly<{ email: string; name: string; role: Role; isYou: boolean; e
 
 const membersOf = (accountId: string) => api.accounts({ accountId }).members
 
-export const Members = ({ account: { id, role } }: AccountPageProps) => {
+export const Members = ({ account }: AccountPageProps) => {
+  const { id, role } = account
   const isOwner = role === 'owner'
   const { loaded, again } = useAsked(() => membersOf(id).get(), [id])
   const [isInviting, setInviting] = useState(false)
@@ -65,6 +67,7 @@ export const Members = ({ account: { id, role } }: AccountPageProps) => {
           />
         )}
       </Show>
+      <Telegram account={account} />
       {isInviting && <Invite accountId={id} invited={again} close={() => setInviting(false)} />}
       {opened !== undefined && <ChangeMember accountId={id} row={opened} changed={again} close={() => setOpened(undefined)} />}
     </>

@@ -17,7 +17,11 @@ import { GiveLink, InvitePerson } from './people-links.tsx'
 type People = Got<typeof api.people.get>
 type Person = People['data'][number]
 type Invitation = People['invitations'][number]
-type Open = Readonly<{ what: 'invite' }> | Readonly<{ what: 'remove' | 'link'; person: Person }>
+type Chat = Person['chats'][number]
+type Open =
+  | Readonly<{ what: 'invite' }>
+  | Readonly<{ what: 'remove' | 'link'; person: Person }>
+  | Readonly<{ what: 'chat'; person: Person; chat: Chat }>
 
 export const PeoplePage = () => {
   const { loaded, again } = useAsked(() => api.people.get(), [])
@@ -40,6 +44,7 @@ export const PeoplePage = () => {
       </Show>
       {open?.what === 'invite' && <InvitePerson close={close} invited={again} />}
       {open?.what === 'link' && <GiveLink person={open.person} close={close} />}
+      {open?.what === 'chat' && <RemoveChat person={open.person} chat={open.chat} close={close} removed={again} />}
       {open?.what === 'remove' && <RemovePerson person={open.person} close={close} removed={again} />}
     </>
   )
@@ -65,6 +70,18 @@ const Everybody = ({ people, open }: Readonly<{ people: readonly Person[]; open:
           accounts.map(({ id, role }) => (
             <span key={id} class="line">
               <a href={`/console/accounts/${id}`}>{id}</a> {role}
+            </span>
+          )),
+      },
+      {
+        name: 'Telegram',
+        cell: (person) =>
+          person.chats.map((chat) => (
+            <span key={chat.chat} class="line">
+              {chat.name}{' '}
+              <button type="button" class="small" onClick={() => open({ what: 'chat', person, chat })}>
+                Remove…<span class="unseen"> the chat of {person.email}</span>
+              </button>
             </span>
           )),
       },
@@ -104,6 +121,29 @@ const Invited = ({ invitations }: Readonly<{ invitations: readonly Invitation[] 
       keyOf={({ email, account_id, expires_at }) => `${email} ${account_id} ${expires_at}`}
     />
   </section>
+)
+
+type ChatRemoval = Readonly<{ person: Person; chat: Chat; close: () => void; removed: () => void }>
+
+const RemoveChat = ({ person: { email }, chat: { chat, name, account_id }, close, removed }: ChatRemoval) => (
+  <ActDialog
+    title={`Remove the chat of ${email}`}
+    button="Remove"
+    kind="danger"
+    close={close}
+    send={({ reason }) => api.people.chat.remove.post({ chat, account_id, reason })}
+    done={() => {
+      tell(`The chat of ${email} is removed`)
+      close()
+      removed()
+    }}
+  >
+    {() => (
+      <p>
+        {name} can do nothing more in {account_id} through the bot.
+      </p>
+    )}
+  </ActDialog>
 )
 
 const RemovePerson = ({ person, close, removed }: Readonly<{ person: Person; close: () => void; removed: () => void }>) => {
