@@ -45,7 +45,7 @@ export class Chats {
   }
 
   /** Makes a code in place of an earlier one of the same person and account; undefined: the person is no member. */
-  async makeCode({ personId, accountId }: Membership): Promise<Readonly<{ code: string; expiresAt: number }> | undefined> {
+  makeCode({ personId, accountId }: Membership): Promise<Readonly<{ code: string; expiresAt: number }> | undefined> {
     const code = makeLinkCode(() => crypto.getRandomValues(new Uint8Array(16)))
     const [now, expiresAt] = [this.#now(), this.#now() + CODE_MS]
     return this.#sql.transaction([`account ${accountId}`], async (sql) => {
