@@ -42,7 +42,12 @@ for (const [action, before, after, sentence] of [
   ['setAccess', {}, { email: 'a@example.com', access: 'owner' }, 'made a@example.com owner of IT'],
   ['setAccess', {}, { email: 'a@example.com', access: 'none' }, 'took the access of a@example.com to IT'],
   ['setChat', {}, { state: 'linked', chat: '7', email: 'a@b.example' }, 'linked the chat 7 of a@b.example in IT'],
-  ['setChat', {}, { state: 'not told alerts', chat: '7', email: 'a@b.example' }, 'switched off the alerts of the chat 7 of a@b.example in IT'],
+  [
+    'setChat',
+    {},
+    { state: 'not told alerts', chat: '7', email: 'a@b.example' },
+    'switched off the alerts of the chat 7 of a@b.example in IT',
+  ],
   ['giveLink', {}, { link: 'sign-in', listener: 'console' }, 'gave a link to sign in to IT (console)'],
   ['somethingNew', {}, { a: 1 }, 'no sentence'],
 ] as const)
