@@ -71,6 +71,7 @@ const LEDGER_FLOOR: Readonly<Record<string, number>> = {
   place: 1,
   'counted-rates': 1,
   task: 2,
+  'thread-messages': 3,
   sql: 2,
   'debit-records': 3,
   chain: 3,

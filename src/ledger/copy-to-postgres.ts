@@ -17,7 +17,7 @@ import { differencesInDatabase } from './postgres/verify.ts'
 import type { Connection } from './sql/connection.ts'
 import { openLedger } from './sqlite/open.ts'
 import { differencesInFile } from './sqlite/verify.ts'
-import type { OpenProblem } from './task.ts'
+import type { OpenProblem } from './thread-messages.ts'
 
 export type CopyOptions = Readonly<{
   /** The path of the file. */

@@ -4,7 +4,7 @@ import type { LedgerOptions, OpenedLedger } from './open-options.ts'
 import type { Place } from './place.ts'
 import { openRelay, type RelayPlace } from './relays/open.ts'
 import { openLedger as openFile } from './sqlite/open.ts'
-import type { OpenProblem } from './task.ts'
+import type { OpenProblem } from './thread-messages.ts'
 
 /**
  * `relay`: for a file that another process of this machine has open. `startThread` makes a Worker of `src/ledger/thread.ts`, `startSyncDriver` one of

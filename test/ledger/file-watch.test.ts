@@ -14,7 +14,7 @@ import { FileWatch } from '../../src/ledger/sqlite/file-watch.ts'
 import { GENERATION_PAGE, Generations, generationIn } from '../../src/ledger/sqlite/generation.ts'
 import { ProgressOfLog } from '../../src/ledger/sqlite/log-progress.ts'
 import { readWatermark } from '../../src/ledger/sqlite/watermark.ts'
-import type { Loss } from '../../src/ledger/task.ts'
+import type { Loss } from '../../src/ledger/thread-messages.ts'
 import { createKey, holdRequest, makeFolder, makePath, openTestLedger, settlement, type TestLedger, usd } from '../support/ledger.ts'
 import { until } from '../support/until.ts'
 

@@ -9,7 +9,8 @@ import { enterThread, type ThreadOptions } from '../../src/ledger/admission/thre
 import { Wallets } from '../../src/ledger/admission/wallets.ts'
 import { Writer } from '../../src/ledger/admission/writer.ts'
 import { readDebits } from '../../src/ledger/debit-records.ts'
-import type { Answer, Committed, Debit, FromThread, ToThread } from '../../src/ledger/task.ts'
+import type { Answer, Debit } from '../../src/ledger/task.ts'
+import type { Committed, FromThread, ToThread } from '../../src/ledger/thread-messages.ts'
 import { holdRequest, settlement, usd } from '../support/ledger.ts'
 
 /** A thread that does what the test says. */

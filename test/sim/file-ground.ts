@@ -9,7 +9,7 @@ import type { WritablePlace } from '../../src/ledger/place.ts'
 import type { Connection } from '../../src/ledger/sql/connection.ts'
 import { SqliteStore } from '../../src/ledger/sqlite/store.ts'
 import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
-import type { OpenProblem } from '../../src/ledger/task.ts'
+import type { OpenProblem } from '../../src/ledger/thread-messages.ts'
 import type { Fault, Ground, GroundStore, HowEnded, Opening } from './ground.ts'
 
 /** What SQLite says when there is no room, as it says it: the class has no constructor of its own. */

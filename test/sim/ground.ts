@@ -4,7 +4,7 @@ import type { MakeSupervisor } from '../../src/ledger/admission/store-supervisor
 import type { Difference } from '../../src/ledger/chain/difference.ts'
 import type { WritablePlace } from '../../src/ledger/place.ts'
 import type { Connection } from '../../src/ledger/sql/connection.ts'
-import type { OpenProblem, ToThread } from '../../src/ledger/task.ts'
+import type { OpenProblem, ToThread } from '../../src/ledger/thread-messages.ts'
 import type { Store } from '../../src/ledger/writing/store.ts'
 
 /** none · full: no write more · broken: no write at all, and on Postgres no read · late: all is written but for the commit itself, or for its answer · lost: the connection is, in the midst · held: somebody keeps rows locked. */

@@ -4,7 +4,8 @@
  */
 
 import { readDebits } from '../../src/ledger/debit-records.ts'
-import type { Answer, Committed, FromThread, OpenProblem, ToThread } from '../../src/ledger/task.ts'
+import type { Answer } from '../../src/ledger/task.ts'
+import type { Committed, FromThread, OpenProblem, ToThread } from '../../src/ledger/thread-messages.ts'
 import { CommitLoop } from '../../src/ledger/writing/commit-loop.ts'
 import { takeOver } from '../../src/ledger/writing/recovery.ts'
 import { RelayDesk } from '../../src/ledger/writing/relay-desk.ts'

@@ -1,6 +1,6 @@
 /** The options of the ledger's port, the same for either store and for whatever carries the tasks to it. Rules: ledger.md "Wallets", "Group commit". */
 
-import type { Committed } from '../task.ts'
+import type { Committed } from '../thread-messages.ts'
 import type { MakeSupervisor } from './store-supervisor.ts'
 import type { Enter, ThreadOptions } from './thread-handle.ts'
 

@@ -18,7 +18,8 @@ import type {
   SyncedKeyBalance,
 } from '../ledger.ts'
 import { type Act, type Operation, type OperationResult, PROGRAM } from '../operation.ts'
-import type { Answers, Committed, Opened, OpenProblem } from '../task.ts'
+import type { Answers } from '../task.ts'
+import type { Committed, Opened, OpenProblem } from '../thread-messages.ts'
 import type { GroupCommitOptions } from './group-commit-options.ts'
 import { Leases } from './leases.ts'
 import type { Heard } from './pending-tasks.ts'

@@ -3,7 +3,8 @@
  * "Twice is once".
  */
 
-import { type Answer, type Committed, type NumberedTask, type Task, unavailable } from '../task.ts'
+import { type Answer, type NumberedTask, type Task, unavailable } from '../task.ts'
+import type { Committed } from '../thread-messages.ts'
 
 /** `indeterminate`: a thread died with the task and may have committed it, so that an `unavailable` now does not say that nothing was written. */
 export type Heard = Readonly<{ task: Task; answer: Answer; failure: 'certain' | 'indeterminate' }>

@@ -1,7 +1,8 @@
 /** The port of what a store does beside the thread that writes, for as long as the ledger is open. Rules: ledger.md "Two stores". */
 
 import type { NodeMessage } from '../nodes.ts'
-import type { Loss, RelayRuns, ToThread } from '../task.ts'
+import type { RelayRuns } from '../task.ts'
+import type { Loss, ToThread } from '../thread-messages.ts'
 
 export interface StoreSupervisor {
   /** Called when the thread has opened a store that an earlier run, or an earlier thread, did not close. */

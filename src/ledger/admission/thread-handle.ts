@@ -1,7 +1,7 @@
 /** The ledger thread as the gateway holds it: a Worker that was told to open the file, and what is heard of it. */
 
 import { placeText, type WritablePlace } from '../place.ts'
-import type { Committed, FromThread, LedgerFault, Loss, Opened, OpenProblem, TellMigration, ToThread } from '../task.ts'
+import type { Committed, FromThread, LedgerFault, Loss, Opened, OpenProblem, TellMigration, ToThread } from '../thread-messages.ts'
 
 export type ThreadOptions = Readonly<{
   /** Returns the place as it is at the moment; called whenever a thread opens the ledger. */

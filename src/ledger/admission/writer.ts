@@ -5,20 +5,8 @@
 
 import type { PriceVersion } from '../columns/parts.ts'
 import { fitsRecord, writeDebits } from '../debit-records.ts'
-import {
-  type Answer,
-  type Answers,
-  type Committed,
-  type Debit,
-  isLease,
-  type Loss,
-  type Numbered,
-  type NumberedTask,
-  type Opened,
-  type OpenProblem,
-  type Task,
-  unavailable,
-} from '../task.ts'
+import { type Answer, type Answers, type Debit, isLease, type Numbered, type NumberedTask, type Task, unavailable } from '../task.ts'
+import type { Committed, Loss, Opened, OpenProblem } from '../thread-messages.ts'
 import { type Heard, type Pending, PendingTasks, refusalOf } from './pending-tasks.ts'
 import type { FromSupervisor } from './store-supervisor.ts'
 import type { ThreadHandle, WriterOptions } from './thread-handle.ts'

@@ -8,7 +8,7 @@ import type { DatabaseProblem } from '../../../db/problem.ts'
 import { type Migration, newestOf, planOf } from '../../core/migration.ts'
 import { placeText } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
-import type { TellMigration } from '../task.ts'
+import type { TellMigration } from '../thread-messages.ts'
 import { type Connectable, connectTo } from './connect.ts'
 import { describeFailure, isConflict, isHeld, PostgresError } from './storage-failure.ts'
 

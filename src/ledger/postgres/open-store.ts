@@ -3,7 +3,7 @@
 import { openPostgres } from '../../../db/postgres/open.ts'
 import type { NodeIdentity } from '../nodes.ts'
 import { placeText, type SpillsAt } from '../place.ts'
-import type { OpenProblem } from '../task.ts'
+import type { OpenProblem } from '../thread-messages.ts'
 import type { OpenedStore } from '../writing/store.ts'
 import { type Connectable, connectTo, whileAsking } from './connect.ts'
 import { PostgresStore } from './store.ts'

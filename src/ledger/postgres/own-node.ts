@@ -7,7 +7,7 @@ import type { FromSupervisor, SupervisorListener } from '../admission/store-supe
 import { statementKeyAt } from '../chain/statement-key.ts'
 import type { LedgerOptions } from '../open-options.ts'
 import type { PostgresPlace } from '../place.ts'
-import type { LedgerFault } from '../task.ts'
+import type { LedgerFault } from '../thread-messages.ts'
 import { LedgerNode } from './node-lease.ts'
 import { Peers } from './peers.ts'
 import { PromiseWatch } from './promise-watch.ts'

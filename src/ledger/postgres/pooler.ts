@@ -4,7 +4,7 @@
  */
 
 import { type PostgresPlace, placeText } from '../place.ts'
-import type { OpenProblem } from '../task.ts'
+import type { OpenProblem } from '../thread-messages.ts'
 import { Session, SessionFailure } from './session.ts'
 
 const LOOKS = 2

@@ -3,7 +3,7 @@
  * Rules: ledger.md "Failing writes", "Two stores".
  */
 
-import type { LedgerFault } from '../task.ts'
+import type { LedgerFault } from '../thread-messages.ts'
 
 export class PostgresError extends Error {
   override readonly name = 'PostgresError'

@@ -4,7 +4,7 @@ import type { DatabaseProblem } from '../../../db/problem.ts'
 import { statementKeyAt } from '../chain/statement-key.ts'
 import type { Place } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
-import type { LedgerFault } from '../task.ts'
+import type { LedgerFault } from '../thread-messages.ts'
 import { type Answers, answersOf, answerTo } from './answers.ts'
 import type { Finding, Question } from './reports.ts'
 

@@ -5,7 +5,7 @@
 
 import { FairQueue } from '../../core/fair-queue.ts'
 import type { Place } from '../place.ts'
-import type { LedgerFault } from '../task.ts'
+import type { LedgerFault } from '../thread-messages.ts'
 import type { Finding, Findings, FromReader, Question, QuestionKind, QuestionOf, Reports, ToReader, Unread } from './reports.ts'
 
 type Options = Readonly<{

@@ -2,7 +2,7 @@
 
 import { rmSync } from 'node:fs'
 import type { Socket } from 'bun'
-import type { LedgerFault } from '../task.ts'
+import type { LedgerFault } from '../thread-messages.ts'
 import { FrameReader, FrameWriter } from './frames.ts'
 import type { FromHub, ToHub } from './messages.ts'
 import { peerOf } from './peer.ts'

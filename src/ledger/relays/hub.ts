@@ -4,7 +4,7 @@
 
 import type { Enter, RelayMessage, ThreadHandle, ThreadListener } from '../admission/thread-handle.ts'
 import type { Relays } from '../open-options.ts'
-import type { Committed, LedgerFault } from '../task.ts'
+import type { Committed, LedgerFault } from '../thread-messages.ts'
 import { type Connection, listenForRelays } from './hub-socket.ts'
 import { drop, LivingRelays, type Relay } from './living-relays.ts'
 import { type FromHub, type Hello, PROTOCOL, type ToHub } from './messages.ts'

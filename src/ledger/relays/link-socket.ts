@@ -1,6 +1,6 @@
 /** A relay's connection to the ledger process: messages in and out. Rules: processes.md "Relays". */
 
-import type { LedgerFault } from '../task.ts'
+import type { LedgerFault } from '../thread-messages.ts'
 import { FrameReader, FrameWriter } from './frames.ts'
 import type { FromHub, ToHub } from './messages.ts'
 import { isOwnSocket } from './socket-file.ts'

@@ -5,7 +5,8 @@
 
 import type { Enter, ThreadHandle, ThreadListener } from '../admission/thread-handle.ts'
 import type { NodeMessage } from '../nodes.ts'
-import type { LedgerFault, Opened, OpenProblem, RelayRuns, ToThread } from '../task.ts'
+import type { RelayRuns } from '../task.ts'
+import type { LedgerFault, Opened, OpenProblem, ToThread } from '../thread-messages.ts'
 import { connectToHub, type LinkSocket } from './link-socket.ts'
 import { type FromHub, PROTOCOL } from './messages.ts'
 import type { Held, Question, Reply, Word } from './shared-state.ts'

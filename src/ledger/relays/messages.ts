@@ -1,7 +1,8 @@
 /** What relays and the ledger process say to each other over the socket, as data. Rules: processes.md "Relays". */
 
 import type { NodeMessage } from '../nodes.ts'
-import type { Committed, RelayRuns, TasksMessage } from '../task.ts'
+import type { RelayRuns, TasksMessage } from '../task.ts'
+import type { Committed } from '../thread-messages.ts'
 import type { Held, Question, Reply, Word } from './shared-state.ts'
 
 /** The version of the messages. Both sides are the same program, except for a moment while it is replaced. */

@@ -1,7 +1,7 @@
 /** Checks a whole file that was left open, on a thread of its own, so that requests never wait for the check. Rules: ledger.md "A file left open". */
 
 import type { ThreadOptions } from '../admission/thread-handle.ts'
-import type { FromThread, ToThread } from '../task.ts'
+import type { FromThread, ToThread } from '../thread-messages.ts'
 
 type Options = Pick<ThreadOptions, 'startThread' | 'onFault'> & Readonly<{ path: string }>
 

@@ -5,7 +5,7 @@
  */
 
 import type { LockedFile } from '../place.ts'
-import type { Loss } from '../task.ts'
+import type { Loss } from '../thread-messages.ts'
 import { ContentWatch, logOf } from './content-watch.ts'
 import { fileIdAt, realPathOf } from './file-id.ts'
 import type { Generations } from './generation.ts'

@@ -11,7 +11,7 @@ import { openDatabase, readText, schemaVersionOf, syncFolder } from '../../../db
 import { type DatabaseProblem, problemOf } from '../../../db/problem.ts'
 import { setAside } from '../../../db/set-aside.ts'
 import { type Migration, newestOf, planOf } from '../../core/migration.ts'
-import type { TellMigration } from '../task.ts'
+import type { TellMigration } from '../thread-messages.ts'
 import { positionOf } from './position.ts'
 import { describeFailure } from './storage-failure.ts'
 

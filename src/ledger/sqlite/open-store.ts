@@ -3,7 +3,7 @@
 import type { Database } from 'bun:sqlite'
 import { keepLog, openDatabase, wasLeftOpen } from '../../../db/open.ts'
 import type { WritablePlace } from '../place.ts'
-import type { OpenProblem, TellMigration } from '../task.ts'
+import type { OpenProblem, TellMigration } from '../thread-messages.ts'
 import type { OpenedStore } from '../writing/store.ts'
 import { logOf } from './content-watch.ts'
 import { stateOfFile, stateOfLog } from './file-state.ts'

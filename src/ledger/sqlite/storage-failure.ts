@@ -1,7 +1,7 @@
 /** Tells which errors of a write the storage causes, and which are caused by what was written. Rules: ledger.md "Failing writes". */
 
 import { SQLiteError } from 'bun:sqlite'
-import type { LedgerFault } from '../task.ts'
+import type { LedgerFault } from '../thread-messages.ts'
 
 /** SQLite's result codes that a statement or its values cause; the storage causes every other one. */
 const RULE_CODES = new Set([1, 18, 19, 20, 21, 25]) // ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE, RANGE

@@ -2,7 +2,7 @@
 
 import type { FromSupervisor, StoreSupervisor } from '../admission/store-supervisor.ts'
 import type { ThreadOptions } from '../admission/thread-handle.ts'
-import type { Loss } from '../task.ts'
+import type { Loss } from '../thread-messages.ts'
 import { FileCheck } from './file-check.ts'
 import type { Lock } from './lock.ts'
 import { WalCheckpointer } from './wal-checkpointer.ts'

@@ -5,7 +5,7 @@
  */
 
 import { connect } from '../../../db/connection.ts'
-import type { FromThread, ToThread } from '../task.ts'
+import type { FromThread, ToThread } from '../thread-messages.ts'
 
 /** The gateway's side. Its thread starts when it is first needed; a command's ledger never needs it. */
 export class WalCheckpointer {

@@ -1,6 +1,7 @@
 /** The answers of a group, sorted by the process that asked: on a file, the thread's own process and its relays. Rules: ledger.md "Group commit"; processes.md "Relays". */
 
-import type { Answer, Committed, NumberedTask } from '../task.ts'
+import type { Answer, NumberedTask } from '../task.ts'
+import type { Committed } from '../thread-messages.ts'
 import type { Applied } from './store.ts'
 
 /** Answers by the boot of the relay that asked; undefined: the thread's own process asked. */

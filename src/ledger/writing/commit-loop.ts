@@ -5,7 +5,8 @@
  */
 
 import type { PriceVersion } from '../columns/parts.ts'
-import { type Committed, isRead, isWrite, type NumberedTask, type Task, unavailable } from '../task.ts'
+import { isRead, isWrite, type NumberedTask, type Task, unavailable } from '../task.ts'
+import type { Committed } from '../thread-messages.ts'
 import { type AnswersByAsker, answersTo, byAsker, NO_ANSWERS } from './answers-by-asker.ts'
 import { faultOfHeld, HeldTasks } from './held-tasks.ts'
 import type { Spill } from './spill.ts'

@@ -8,7 +8,8 @@ import type { Operation } from '../operation.ts'
 import type { Connection } from '../sql/connection.ts'
 import type { Numbers } from '../sql/numbers.ts'
 import type { Statements } from '../sql/statements.ts'
-import type { LeaseAnswer, LeaseTask, LedgerFault, Task, WriteTask } from '../task.ts'
+import type { LeaseAnswer, LeaseTask, Task, WriteTask } from '../task.ts'
+import type { LedgerFault } from '../thread-messages.ts'
 import type { Debits } from './debits.ts'
 
 /**

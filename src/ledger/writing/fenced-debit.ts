@@ -1,7 +1,8 @@
 /** A debit of a boot that was fenced is waived: the node that took over may have given to others what it held. Rules: nodes.md "Fencing". */
 
 import { picos, toExactUsdText, ZERO } from '../../core/money.ts'
-import type { Debit, LedgerFault } from '../task.ts'
+import type { Debit } from '../task.ts'
+import type { LedgerFault } from '../thread-messages.ts'
 import type { Engine } from './engine.ts'
 
 /** The answer stays the same until the transaction ends. */

@@ -3,7 +3,8 @@
  * "Settles on Postgres".
  */
 
-import type { LedgerFault, NumberedTask, Task } from '../task.ts'
+import type { NumberedTask, Task } from '../task.ts'
+import type { LedgerFault } from '../thread-messages.ts'
 
 export class HeldTasks {
   readonly #sinceMs = new Map<NumberedTask, number>()

@@ -1,6 +1,6 @@
 /** Takes over what a dead process left behind, when a thread opens its file. Rules: ledger.md "Spill", "Recovery". */
 
-import type { LedgerFault } from '../task.ts'
+import type { LedgerFault } from '../thread-messages.ts'
 import type { Spill } from './spill.ts'
 import type { NotApplied, Store } from './store.ts'
 

@@ -4,7 +4,8 @@
  */
 
 import type { NumberedDebit } from '../debit-records.ts'
-import type { FromThread, NumberedTask, Task, TasksMessage, ToThread } from '../task.ts'
+import type { NumberedTask, Task, TasksMessage } from '../task.ts'
+import type { FromThread, ToThread } from '../thread-messages.ts'
 import type { CommitLoop } from './commit-loop.ts'
 import { callsPricedBy, pricedBy } from './named-prices.ts'
 import type { Store } from './store.ts'

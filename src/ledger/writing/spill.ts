@@ -1,7 +1,8 @@
 /** Keeps settles and releases on disk while the ledger cannot be written, and replays them once. Rules: ledger.md "Spill". */
 
 import { problemOf } from '../../../db/problem.ts'
-import type { OpenProblem, Task } from '../task.ts'
+import type { Task } from '../task.ts'
+import type { OpenProblem } from '../thread-messages.ts'
 import { SpillFile } from './spill-file.ts'
 import { canSpill, frameOf, readFrame, type Spilled } from './spill-records.ts'
 import type { NotApplied, Replayed, Store } from './store.ts'

@@ -4,7 +4,8 @@
  */
 
 import { Numbers } from '../sql/numbers.ts'
-import type { LedgerFault, Task } from '../task.ts'
+import type { Task } from '../task.ts'
+import type { LedgerFault } from '../thread-messages.ts'
 import { type Debits, pricedOf } from './debits.ts'
 import { settleDuplicate } from './duplicate-settle.ts'
 import type { Engine } from './engine.ts'

@@ -7,7 +7,8 @@ import type { PriceVersion } from '../columns/parts.ts'
 import type { KeyChange } from '../ledger.ts'
 import type { NodeIdentity, NodeMessage } from '../nodes.ts'
 import type { SpillsAt } from '../place.ts'
-import type { Answer, LedgerFault, Loss, RelayRuns, Task } from '../task.ts'
+import type { Answer, RelayRuns, Task } from '../task.ts'
+import type { LedgerFault, Loss } from '../thread-messages.ts'
 import type { Spilled } from './spill-records.ts'
 
 /** `faults`: tasks that broke a rule of the database, which only a bug can do. They were answered `unavailable` and changed nothing. */
