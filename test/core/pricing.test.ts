@@ -175,21 +175,22 @@ test('a hold covers every usage that stays within its bounds', () => {
 test('the tokens within a cap are the most: their hold is within it, and that of one more is not, at whatever level', () => {
   const share = fc.double({ min: 0, max: 1.2, noNaN: true })
   let lowered = 0
-  fc.assert(
-    fc.property(bounds, prices, fc.nat(200_000), share, (asked, list, contextWindow, part) => {
-      const holdOf = (outputTokensMax: number): bigint => holdFor({ ...asked, outputTokensMax }, list, contextWindow)
-      const [least, most] = [holdOf(0), holdOf(asked.outputTokensMax)]
-      const cap = picos(least + ((most - least) * BigInt(Math.floor(part * 1e6))) / 1_000_000n - (part < 0.05 ? 1n : 0n))
-      const tokens = outputTokensWithin(cap, asked, list, contextWindow)
-      if (tokens === -1) expect(least > cap).toBe(true)
-      else expect(holdOf(tokens) <= cap).toBe(true)
-      if (tokens >= 0 && tokens < asked.outputTokensMax) {
-        lowered++
-        expect(holdOf(tokens + 1) > cap).toBe(true)
-      }
-      expect(tokens).toBeLessThanOrEqual(asked.outputTokensMax)
-    }),
-  )
+  const within = fc.property(bounds, prices, fc.nat(200_000), share, (asked, list, contextWindow, part) => {
+    const holdOf = (outputTokensMax: number): bigint => holdFor({ ...asked, outputTokensMax }, list, contextWindow)
+    const [least, most] = [holdOf(0), holdOf(asked.outputTokensMax)]
+    const cap = picos(least + ((most - least) * BigInt(Math.floor(part * 1e6))) / 1_000_000n - (part < 0.05 ? 1n : 0n))
+    const tokens = outputTokensWithin(cap, asked, list, contextWindow)
+    if (tokens === -1) expect(least > cap).toBe(true)
+    else expect(holdOf(tokens) <= cap).toBe(true)
+    if (tokens >= 0 && tokens < asked.outputTokensMax) {
+      lowered++
+      expect(holdOf(tokens + 1) > cap).toBe(true)
+    }
+    expect(tokens).toBeLessThanOrEqual(asked.outputTokensMax)
+  })
+  fc.assert(within)
+  // Of a hundred that are drawn now there may be none that a cap lowers.
+  fc.assert(within, { seed: 1, numRuns: 200 })
   expect(lowered).toBeGreaterThan(0)
 })
 

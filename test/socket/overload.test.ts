@@ -66,7 +66,8 @@ test('who has no turn is refused by a status also where the loop stood still whi
 
 test('with all upstreams in trouble no storm begins: each request is refused with Retry-After, and few calls are second tries', async () => {
   const other = await startFakeUpstream({ answer: () => errorAnswer(529, OVERLOADED) })
-  const stage = await startStage({ upstreams: [other.url] })
+  // On a slow machine the refusals may come later than the status of a stream would.
+  const stage = await startStage({ upstreams: [other.url], timings: { firstEventWaitMs: 60_000 } })
   cleanUps.push(other.stop, stage.stop)
   stage.play(errorAnswer(529, OVERLOADED))
   const answers: Response[] = []

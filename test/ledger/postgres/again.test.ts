@@ -7,7 +7,18 @@ import { isPostgresRunning, postgres } from '../../support/postgres.ts'
 import { connectPostgres } from '../../support/postgres-connection.ts'
 import { usePostgres } from '../../support/store-choice.ts'
 
-const FILES = ['operations', 'attempts', 'chain', 'codes', 'group-writes', 'properties', 'reprice', 'upstream-costs', 'spend-tags', 'token-acts']
+const FILES = [
+  'operations',
+  'attempts',
+  'chain',
+  'codes',
+  'group-writes',
+  'properties',
+  'reprice',
+  'upstream-costs',
+  'spend-tags',
+  'token-acts',
+]
 
 /** Copies of one empty ledger, made without a pause: machines are opened in a synchronous call. */
 async function databases(): Promise<() => string> {

@@ -55,7 +55,10 @@ postgresTest('a gateway whose every part is asked at once has eight, each named 
       await gateway.people().memberships.list()
       return answer.status
     })
-    expect(new Set(await Promise.all(asked))).toEqual(new Set([200]))
+    // A server that is slow to answer is a reason to refuse, and not to open a ninth connection.
+    const statuses = await Promise.all(asked)
+    expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([])
+    expect(statuses).toContain(200)
     const found = await outside.ask<{ name: string; n: bigint }>(
       "SELECT application_name AS name, count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND usename = 'tollgate' GROUP BY 1 ORDER BY 1",
     )
