@@ -15,6 +15,7 @@ import { fileIdAt, realPathOf } from './sqlite/file-id.ts'
 import { takeLock, whileFolderIsLocked } from './sqlite/lock.ts'
 import { copyMigrated } from './sqlite/migrate.ts'
 import { removeWatermark } from './sqlite/watermark.ts'
+import { relaySpillsAt } from './writing/relay-spills.ts'
 
 /** `differences`: the copy is not sound, and nothing was changed. `setAside`: the old files, under their new names. */
 export type Restored =
@@ -22,7 +23,7 @@ export type Restored =
   | Readonly<{ differences: readonly Difference[] }>
   | ReportProblem
 
-/** Endings of the old ledger's files, which are set aside: its log would damage the copy, and its spill and answers are later than the copy. */
+/** Endings of the old ledger's files, which are set aside: its log would damage the copy, and its spills and answers are later than the copy. */
 const BESIDE = ['-wal', '-shm', '.spill', '.answers-wal', '.answers-shm', '.answers', '']
 
 /** A file beside the ledger that belongs to the same moment. `swap` returns the paths that were set aside; `drop` removes a copy that was not swapped in. */
@@ -98,7 +99,7 @@ function copyOlder(problem: DatabaseProblem, file: string, made: string): readon
 
 /** The watermark goes last: until then a start asks for everything that the old ledger had. The companion is swapped in between, never beside a served ledger. */
 function swap(path: string, made: string, now: number, beside: Companion | undefined): readonly string[] {
-  const old = setAside(path, BESIDE, now)
+  const old = setAside(path, [...relaySpillsAt(path), ...BESIDE], now)
   const oldBeside = beside?.swap() ?? []
   renameSync(made, path)
   syncFolder(dirname(path))

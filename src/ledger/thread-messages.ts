@@ -52,6 +52,9 @@ export type Opened = Readonly<{ recovered: number; wasLeftOpen: boolean; replaye
 export type MigrationNotice = Readonly<{ notice: string; fields: Readonly<Record<string, string | number>> }>
 export type TellMigration = (notice: MigrationNotice) => void
 
+/** What a relay hears when it joins; all is absent where the storage cannot take it now. `spill`: what the ledger has of the relay's own spill. */
+export type RelayJoined = Readonly<{ boot: number; ledgerId: string; spill: Readonly<{ frames: number; replayed: readonly string[] }> }>
+
 export type FromThread =
   | (Readonly<{ kind: 'opened' }> & Opened)
   | Readonly<{ kind: 'problem'; problem: OpenProblem }>
@@ -66,8 +69,7 @@ export type FromThread =
   /** The WAL checkpoint that this thread was told to run is over; it may have failed. */
   | Readonly<{ kind: 'walCheckpointed' }>
   | Readonly<{ kind: 'checked'; damage: string | undefined }>
-  /** `boot` undefined: the storage cannot take it now. */
-  | Readonly<{ kind: 'relayJoined'; bootId: string; boot: number | undefined }>
+  | (Readonly<{ kind: 'relayJoined'; bootId: string }> & Partial<RelayJoined>)
   /** The relay is gone; sent after the answers to all its tasks. */
   | Readonly<{ kind: 'relayGone'; boot: number }>
   | Readonly<{ kind: 'closed' }>

@@ -18,8 +18,9 @@ import type { FromThread, Opened, OpenProblem, TellMigration, ToThread } from '.
 import { CommitLoop } from './writing/commit-loop.ts'
 import { takeOver } from './writing/recovery.ts'
 import { RelayDesk } from './writing/relay-desk.ts'
+import { RelaySpills } from './writing/relay-spills.ts'
 import { Spill } from './writing/spill.ts'
-import type { OpenedStore, Store } from './writing/store.ts'
+import type { NotApplied, OpenedStore, Store } from './writing/store.ts'
 
 function run(): void {
   const port = parentPort
@@ -100,7 +101,10 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
     return spill
   }
   if (keepsInFlight) store.relays?.setGranting(false)
-  const recover = keepsInFlight ? (): number => 0 : store.recover.bind(store)
+  const spills = new RelaySpills(opened.spills.own, store, (fault) => say({ kind: 'fault', fault }))
+  const recover = keepsInFlight
+    ? (): number | NotApplied => spills.readAll() ?? 0
+    : (...given: Parameters<Store['recover']>): number | NotApplied => spills.takeAway(() => false) ?? store.recover(...given)
   const left = takeOver([spill, ...leftSpills(opened)], { recover }, now, (step) => say({ kind: 'opening', step }))
   if ('kind' in left) {
     spill.close()
@@ -109,7 +113,7 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
   }
   for (const fault of left.faults) say({ kind: 'fault', fault })
   const loop = new CommitLoop(store, spill, say, retryMs)
-  const desk = new RelayDesk({ store, loop, say, now: Date.now })
+  const desk = new RelayDesk({ store, loop, spills, say, now: Date.now })
   if (spillBytes > 0) setImmediate(() => reserve(spill, spillBytes, say))
   opened.begin({ tellLoss: (loss) => say({ kind: 'lost', loss }), walCheckpoint: () => say({ kind: 'walCheckpointDue' }) })
   const close = (): void => {

@@ -1,22 +1,37 @@
 /** Protects processes.md "Death": the requests of a relay that lives, and has not come again yet, are not waived for another one that goes. */
 
 import { expect, test } from 'bun:test'
+import type { FromThread } from '../../src/ledger/thread-messages.ts'
 import { RelayDesk } from '../../src/ledger/writing/relay-desk.ts'
 
 type Desk = ConstructorParameters<typeof RelayDesk>[0]
 
-/** `recovered`: how often what no living relay has in flight was waived. */
-function makeDesk(): { desk: RelayDesk; recovered: () => number } {
+/** `recovered`: how often what no living relay has in flight was waived. `done`: what was done to spills and relays, in order. */
+function makeDesk(spills: 'sound' | 'full' = 'sound') {
   let recovered = 0
+  const done: string[] = []
+  const note = (what: string): undefined => void done.push(what)
   const store = {
-    relays: { join: () => 1, leave: () => undefined, setGranting: () => undefined },
+    relays: { join: () => 1, leave: () => note('leaves'), setGranting: () => undefined },
     recover: () => {
       recovered++
       return 0
     },
   }
-  const given = { store, loop: { isIdle: true, isSpillEmpty: true }, say: () => undefined, now: () => 0 }
-  return { desk: new RelayDesk(given as unknown as Desk), recovered: () => recovered }
+  const failed = { kind: 'failed', problem: 'no room' }
+  const spilled = {
+    read: () => (spills === 'full' ? failed : (note('is read') ?? { frames: 0, replayed: [] })),
+    takeAway: () => (spills === 'full' ? failed : note('is taken away')),
+  }
+  const said: FromThread[] = []
+  const given = {
+    store,
+    loop: { isIdle: true, isSpillEmpty: true },
+    spills: spilled,
+    say: (one: FromThread) => said.push(one),
+    now: () => 0,
+  }
+  return { desk: new RelayDesk(given as unknown as Desk), recovered: () => recovered, done, said }
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -33,5 +48,24 @@ test('nothing is waived before all relays that live have said what they hold, an
   desk.obey({ kind: 'relayGoes', boot: 2 })
   await turn()
   expect(recovered()).toBe(2)
+  desk.stop()
+})
+
+test('what a relay has kept is read before it joins, and taken away before its boot ends, from which on all that is its own is waived', async () => {
+  const { desk, done } = makeDesk()
+  desk.obey({ kind: 'relayJoins', bootId: 'relay-1', now: 0, runs: { accounts: [], keys: [] } })
+  desk.obey({ kind: 'relayGoes', boot: 1 })
+  await turn()
+  expect(done).toEqual(['is read', 'is taken away', 'leaves'])
+  desk.stop()
+})
+
+test('where what relays have kept cannot be written, none joins and nothing is waived', async () => {
+  const { desk, recovered, said } = makeDesk('full')
+  desk.obey({ kind: 'relayJoins', bootId: 'relay-1', now: 0, runs: { accounts: [], keys: [] } })
+  desk.obey({ kind: 'relaysKnown' })
+  await turn()
+  expect(said).toEqual([{ kind: 'relayJoined', bootId: 'relay-1' }])
+  expect(recovered()).toBe(0)
   desk.stop()
 })

@@ -15,6 +15,7 @@ type Connection = Readonly<{ sent: ToHub[]; hear: (message: FromHub) => void; en
 const LIMIT = { keyId: 'key_1', requests: 1, places: 1, perMinute: 60, atOnce: 10 }
 const REPEATABLE = { keyId: 'key_1', headerHash: new Uint8Array(32).fill(1), bodyHash: new Uint8Array(32).fill(2) }
 const RUNNING = { keyId: 'key_1', header: '01'.repeat(32), body: '02'.repeat(32) }
+const WELCOME = { kind: 'welcome', boot: 7, ledgerId: 'led_1', spill: { frames: 0, replayed: [] } } as const
 const WORDS = ['word', 'question', 'ping']
 
 /** A relay whose connections are the test's; `join` resolves once a hello is sent. `early`: how many connections end before the link has them. */
@@ -42,6 +43,7 @@ function makeRelay(early = 0) {
     held: () => ({ claims: claims.running, places: limits.places, running: [] }),
     ...{ onNews: () => undefined, onMissed: () => undefined, onFenced: () => undefined, onFault: () => undefined },
     onHeard: () => patience.hear(),
+    onWelcome: () => 'in',
   })
   const listener = {
     ...{ onCommitted: () => undefined, onLost: () => undefined, onWalCheckpointDue: () => undefined },
@@ -55,7 +57,7 @@ function makeRelay(early = 0) {
   }
   const welcome = async (): Promise<Connection> => {
     const connection = await join()
-    connection.hear({ kind: 'welcome', boot: 7 })
+    connection.hear(WELCOME)
     connection.hear({ kind: 'ready' })
     return connection
   }
@@ -78,7 +80,7 @@ test('a limit that is asked for while a relay joins again is answered, and none 
     const second = await join()
     // Before it is welcome the ledger process would take nothing but the hello.
     expect(await limits.take(LIMIT)).toBe('unavailable')
-    second.hear({ kind: 'welcome', boot: 7 })
+    second.hear(WELCOME)
     expect(await limits.take(LIMIT)).toBe('unavailable')
     expect(second.sent.filter(({ kind }) => kind === 'question')).toEqual([])
     second.hear({ kind: 'ready' })
@@ -104,7 +106,7 @@ test('what is told while the ledger process is away, or before the welcome, is t
     const second = await join()
     expect(heldIn(second)).toEqual({ claims: [RUNNING], places: [], running: [] })
     expect(second.sent.filter(({ kind }) => WORDS.includes(kind))).toEqual([])
-    second.hear({ kind: 'welcome', boot: 7 })
+    second.hear(WELCOME)
     expect(wordsIn(second)).toEqual([
       { kind: 'keep', answer },
       { kind: 'release', keyId: RUNNING.keyId, header: RUNNING.header },
@@ -121,7 +123,7 @@ test('answers that end while the ledger process is away are kept for other relay
     const large = (id: string) => ({ key: new Uint8Array(), accountId: 'a', id, items: [], expiresAt: 1, text: '', parts: PARTS })
     for (const id of ['one', 'two', 'three']) link.tell({ kind: 'keep', answer: large(id) })
     const first = await join()
-    first.hear({ kind: 'welcome', boot: 7 })
+    first.hear(WELCOME)
     expect(wordsIn(first)).toMatchObject([{ answer: { id: 'one' } }, { answer: { id: 'two' } }])
   } finally {
     link.close()

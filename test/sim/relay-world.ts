@@ -17,25 +17,30 @@ import type { Connection } from '../../src/ledger/relays/hub-socket.ts'
 import { RelayLink } from '../../src/ledger/relays/link.ts'
 import type { FromHub, ToHub } from '../../src/ledger/relays/messages.ts'
 import { ClaimsOverLink, LimitsOverLink } from '../../src/ledger/relays/relay-shares.ts'
+import { RelaySpill } from '../../src/ledger/relays/relay-spill.ts'
 import { RelaySupervisor } from '../../src/ledger/relays/relay-supervisor.ts'
 import { SharedState } from '../../src/ledger/relays/shared-state.ts'
 import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
+import { relaySpillPathOf } from '../../src/ledger/writing/relay-spills.ts'
 import { createKey, holdRequest, NOW, settlement, usd } from '../support/ledger.ts'
 import { KEEPS_NOTHING } from '../support/relays.ts'
 import { type Random, randomFrom } from '../support/seed.ts'
 import { Finding, must } from './books.ts'
 import { FileGround } from './file-ground.ts'
+import type { Fault } from './ground.ts'
 import { SimulatedThread } from './thread.ts'
 import { settleTurn, VirtualTime } from './virtual-time.ts'
 
 const RELAYS = 3
-const STEPS = 160
+const STEPS = 200
 const KEYS = ['key_1', 'key_2', 'key_3']
 const BALANCES = ['0.3', '4', '60']
 const HOLD = usd('0.5')
 /** Of a settle, at most what was held: three cents a piece. */
 const PIECE = { tokens: 10_000, cost: usd('0.03') }
 const PIECES_MAX = 16
+/** As long as the hub waits for a relay. */
+const SILENCE_MS = 10_000
 /** Requests with an Idempotency-Key that every relay may be asked for. */
 const REPEATABLES = 3
 const repeatable = (name: number) => ({ keyId: 'key_1', headerHash: Uint8Array.of(name), bodyHash: Uint8Array.of(name) })
@@ -48,11 +53,16 @@ type Entry = {
   cost: Picos
 }
 
+/** Whether the request may still end and cost something. */
+const isOpen = (state: Entry['state'], { isAlive }: Relay): boolean => isAlive && (state === 'held' || state === 'sent')
+
 /** Both ways between a relay and the ledger process. What is on it is lost when it is cut. */
 class Wire {
   readonly toHub: ToHub[] = []
   readonly toRelay: FromHub[] = []
   isCut = false
+  /** Whether the relay stands still, so that nothing comes or goes. */
+  isFrozen: () => boolean = () => false
   connection: Connection | undefined
   hearInHub: (message: ToHub) => void = () => undefined
   hearInRelay: (message: FromHub) => void = () => undefined
@@ -66,7 +76,7 @@ class Wire {
   }
 
   get isBusy(): boolean {
-    return this.toHub.length > 0 || this.toRelay.length > 0 || (this.isCut && this.unheard.length > 0)
+    return !this.isFrozen() && (this.toHub.length > 0 || this.toRelay.length > 0 || (this.isCut && this.unheard.length > 0))
   }
 
   deliver(random: Random): void {
@@ -94,8 +104,10 @@ type Relay = {
   /** The repeatable requests that run here, by their names. */
   readonly running: Set<number>
   readonly wires: Set<Wire>
+  readonly spill: RelaySpill
   isAlive: boolean
   isFenced: boolean
+  isStopped: boolean
 }
 
 type Hearing = Parameters<NonNullable<ConstructorParameters<typeof RelayHub>[0]['listen']>>[1]
@@ -112,6 +124,9 @@ class RelayWorld {
   #process: Process | undefined
   #pids = 100
   #boots = 0
+  #fault: Fault = 'none'
+  /** Whether ends may be in a spill that is not in the ledger yet. */
+  #mayBeSpilled = false
   /** Of relays: what was asked apart from the money, and is not answered. */
   readonly #questions = new Set<Readonly<{ relay: Relay }>>()
   /** What was found in a turn in which no step could throw it. */
@@ -148,14 +163,18 @@ class RelayWorld {
     const choice = this.#random() * 100
     if (choice < 20) this.#hold()
     else if (choice < 36) this.#settle()
-    else if (choice < 39) this.#void()
-    else if (choice < 43) this.#share()
-    else if (choice < 70) await this.#deliver(1 + Math.floor(this.#random() * 6))
+    else if (choice < 38) this.#void()
+    else if (choice < 44) this.#share()
+    else if (choice < 72) await this.#deliver(1 + Math.floor(this.#random() * 6))
     else if (choice < 93) await this.#tick(1 + Math.floor(this.#random() * 4))
     else if (choice < 95) this.#cut()
-    else if (choice < 97) this.#killRelay()
-    else if (choice < 98.5) await this.#killProcess()
+    else if (choice < 96.4) this.#killRelay()
+    else if (choice < 97.6) await this.#killProcess()
+    else if (choice < 98.8) this.#meetFault(this.#pick(['full', 'broken', 'late'] as const) ?? 'none')
+    else if (choice < 99.1) await this.#stopRelay()
     else await this.#quiet()
+    if (this.#fault !== 'none' && this.#random() < 0.15) this.#meetFault('none')
+    if (this.#process === undefined && this.#random() < 0.15) await this.#begin()
   }
 
   #meet(what: string): void {
@@ -182,8 +201,8 @@ class RelayWorld {
       startThread: () => {
         const started = new SimulatedThread(
           this.#time,
-          () => ({ fault: 'none', spill: 'works' }),
-          (opening) => this.#ground.open(opening, () => 'none'),
+          () => ({ fault: this.#fault, spill: 'works' }),
+          (opening) => this.#ground.open(opening, () => this.#fault),
         )
         process.threads = [started]
         return started as unknown as Worker
@@ -216,6 +235,10 @@ class RelayWorld {
     for (const thread of this.#process?.threads ?? []) if (!thread.deliver('thread')) thread.deliver('gateway')
   }
 
+  get #path(): string {
+    return (this.#ground.place() as Readonly<{ path: string }>).path
+  }
+
   async #create(key: string, balanceUsd: string): Promise<void> {
     let isDone = false
     this.#process?.ledger.operate(createKey(key, { balanceUsd })).then(
@@ -237,6 +260,10 @@ class RelayWorld {
     let listener: SupervisorListener | undefined
     const patience = new Patience({ onBug: () => undefined })
     const around = { link: () => link, patience }
+    const spill = new RelaySpill(relaySpillPathOf(this.#path, `relay-${pid}`), () => {
+      this.#mayBeSpilled = true
+      this.#meet('a relay keeps ends')
+    })
     const [limits, claims] = [new LimitsOverLink(around), new ClaimsOverLink(around)]
     const link: RelayLink = new RelayLink({
       ...{ path: '', bootId: `relay-${pid}`, runs: () => listener?.runs() ?? { accounts: [], keys: [] } },
@@ -249,17 +276,20 @@ class RelayWorld {
         this.#die(relay)
       },
       ...{ onHeard: () => patience.hear(), onFault: () => undefined },
+      onWelcome: ({ boot, ledgerId, spill: { frames } }) => spill.join({ boot, ledgerId, frames }),
       connect: (_, hearing) => Promise.resolve(this.#connect(pid, hearing)),
     })
     const ledger = new GroupCommit({
       ...{ enter: link.enter, isShared: true, now: this.#time.now, checkpointAfterMs: 1_000, leaseIdleMs: 5_000 },
       ...{ onFault: () => undefined, onStorage: () => undefined, sendsMax: 100 },
+      away: { afterMs: 50, keep: (ends, versionAt) => link.isAway && relay.isAlive && spill.keep(ends, versionAt) },
       makeSupervisor: (_tell, heard) => {
         listener = heard
-        return new RelaySupervisor(link, patience)
+        return new RelaySupervisor(link, patience, spill)
       },
     })
-    const relay: Relay = { pid, link, ledger, limits, claims, running: new Set(), wires: new Set(), isAlive: true, isFenced: false }
+    const shared = { limits, claims, running: new Set<number>() }
+    const relay: Relay = { ...{ pid, link, ledger, ...shared, spill, wires: new Set() }, isAlive: true, isFenced: false, isStopped: false }
     this.#relays.push(relay)
     ledger.start().catch(() => undefined)
   }
@@ -267,7 +297,7 @@ class RelayWorld {
   #connect(pid: number, { hear, onClosed }: Parameters<NonNullable<ConstructorParameters<typeof RelayLink>[0]['connect']>>[1]) {
     const { hearing } = this.#process ?? {}
     const relay = this.#relays.find((one) => one.pid === pid)
-    if (hearing === undefined || relay?.isAlive !== true) return undefined
+    if (hearing === undefined || relay?.isAlive !== true || relay.isStopped) return undefined
     const wire = new Wire()
     const connection: Connection = {
       pid,
@@ -277,6 +307,7 @@ class RelayWorld {
       },
       close: () => wire.cut(),
     }
+    wire.isFrozen = () => relay.isStopped
     wire.hearInHub = (message) => hearing.hear(connection, message)
     wire.hearInRelay = hear
     wire.unheard.push(
@@ -404,8 +435,36 @@ class RelayWorld {
     process?.hub.close()
     this.#process = undefined
     for (const wire of this.#wires) wire.cut()
-    if (this.#random() < 0.5) await this.#tick(3)
-    await this.#begin()
+    // What the relays end meanwhile goes into spills of their own, unless it is back soon.
+    this.#mayBeSpilled = true
+    this.#meetFault('none')
+    if (this.#random() < 0.6) await this.#begin()
+  }
+
+  #meetFault(fault: Fault): void {
+    if (fault === this.#fault) return
+    if (fault !== 'none') this.#meet(`the storage is ${fault}`)
+    this.#fault = fault
+    this.#mayBeSpilled = true
+    for (const thread of this.#process?.threads ?? []) thread.meetStorage()
+  }
+
+  /** One relay stands still for longer than the ledger process waits for it, while all others go on. What it has is lost to it. */
+  async #stopRelay(): Promise<void> {
+    const relay = this.#pick(this.#relays.filter(({ isAlive }) => isAlive))
+    if (relay === undefined || this.#process === undefined) return
+    this.#meet('a relay stands still')
+    relay.isStopped = true
+    const untilMs = this.#time.now() + SILENCE_MS + 1_000
+    while (this.#time.now() < untilMs) {
+      await this.#deliver(1)
+      await this.#tick(1)
+      this.#runThread()
+    }
+    for (const entry of this.#entries) if (entry.relay === relay && entry.state !== 'acknowledged') entry.state = 'gone'
+    for (const name of relay.running) relay.claims.release(repeatable(name))
+    relay.running.clear()
+    relay.isStopped = false
   }
 
   /** Until nothing is under way. */
@@ -433,8 +492,8 @@ class RelayWorld {
         const credited = usd(BALANCES[at] ?? '0')
         const own = this.#entries.filter((entry) => entry.key === key)
         const booked = own.reduce((sum, { id }) => sum + (receipts.get(id) ?? 0n), 0n)
-        const pending = own.filter(({ id, state, relay }) => !receipts.has(id) && relay.isAlive && (state === 'held' || state === 'sent'))
-        const most = booked + pending.reduce((sum, { state, cost }) => sum + (state === 'sent' ? cost : HOLD), 0n)
+        const pending = own.filter(({ id, state, relay }) => !receipts.has(id) && (state === 'acknowledged' || isOpen(state, relay)))
+        const most = booked + pending.reduce((sum, { state, cost }) => sum + (state === 'held' ? HOLD : cost), 0n)
         must(
           'no more is promised than there is and one request',
           most <= credited + HOLD,
@@ -444,7 +503,8 @@ class RelayWorld {
       }
       for (const { id, state, cost } of this.#entries) {
         const booked = receipts.get(id)
-        if (state === 'acknowledged') must('what was acknowledged is booked', booked === cost, () => `${id}: ${booked}, not ${cost}`)
+        if (state === 'acknowledged' && !(this.#mayBeSpilled && booked === undefined))
+          must('what was acknowledged is booked', booked === cost, () => `${id}: ${booked}, not ${cost}`)
         else must('nothing else is charged', booked === undefined || booked === 0n || booked === cost, () => `${id}: ${booked} of ${cost}`)
       }
     } finally {
@@ -453,7 +513,10 @@ class RelayWorld {
   }
 
   async #end(): Promise<void> {
+    this.#meetFault('none')
+    if (this.#process === undefined) await this.#begin()
     for (let round = 0; round < 6; round++) await this.#quiet()
+    this.#mayBeSpilled = false
     this.#check()
     const living = this.#relays.filter(({ isAlive }) => isAlive)
     must(

@@ -9,6 +9,7 @@ import type { Committed, FromThread, OpenProblem, ToThread } from '../../src/led
 import { CommitLoop } from '../../src/ledger/writing/commit-loop.ts'
 import { takeOver } from '../../src/ledger/writing/recovery.ts'
 import { RelayDesk } from '../../src/ledger/writing/relay-desk.ts'
+import { RelaySpills } from '../../src/ledger/writing/relay-spills.ts'
 import { Spill } from '../../src/ledger/writing/spill.ts'
 import type { GroundStore, Opening, Storage } from './ground.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -159,7 +160,8 @@ export class SimulatedThread {
     const keep = spill.keep.bind(spill)
     spill.keep = (tasks) => this.#storage().spill === 'works' && keep(tasks)
     if (keepsInFlight) ledger.relays?.setGranting(false)
-    const left = takeOver([spill], keepsInFlight ? { recover: () => 0 } : ledger, now)
+    const spills = new RelaySpills(opened.spillAt, ledger, () => undefined)
+    const left = takeOver([spill], keepsInFlight ? { recover: () => spills.readAll() ?? 0 } : ledger, now)
     if ('kind' in left) {
       spill.close()
       opened.die()
@@ -171,7 +173,8 @@ export class SimulatedThread {
     this.#opened = opened
     opened.noteFlush('opened')
     this.#loop = new CommitLoop(ledger, spill, (message) => this.#tell(message), retryMs)
-    this.#desk = new RelayDesk({ store: ledger, loop: this.#loop, say: (message) => this.#say(message), now: () => this.#time.now() })
+    const say = (said: FromThread): void => this.#say(said)
+    this.#desk = new RelayDesk({ store: ledger, loop: this.#loop, spills, say, now: () => this.#time.now() })
     this.#say({ kind: 'opened', recovered: left.recovered, wasLeftOpen: false, replayed: left.replayed })
   }
 

@@ -1,6 +1,7 @@
 /** The options of the ledger's port, the same for either store and for whatever carries the tasks to it. Rules: ledger.md "Wallets", "Group commit". */
 
 import type { Committed } from '../thread-messages.ts'
+import type { Away } from './away-ends.ts'
 import type { MakeSupervisor } from './store-supervisor.ts'
 import type { Enter, ThreadOptions } from './thread-handle.ts'
 
@@ -11,6 +12,8 @@ export type GroupCommitOptions = Pick<ThreadOptions, 'now' | 'onFault'> &
     writes?: string
     /** How many threads may die with a task before the task is given up; default: three. */
     sendsMax?: number
+    /** Keeps ends of requests while `enter` finds nothing; default: they wait. */
+    away?: Away
     /** Whether other processes spend of the same balances. */
     isShared: boolean
     /** On a node: the number of the boot under which it admits at first. */

@@ -59,6 +59,12 @@ export class PendingTasks {
     return worn.map(([, pending]) => pending)
   }
 
+  take(numbers: readonly number[]): readonly Pending[] {
+    const taken = numbers.map((number) => this.#pending.get(number)).filter((pending) => pending !== undefined)
+    for (const number of numbers) this.#pending.delete(number)
+    return taken
+  }
+
   takeAll(): readonly Pending[] {
     const all = [...this.#pending.values()]
     this.#pending.clear()
@@ -73,6 +79,13 @@ export class PendingTasks {
 
 /** A task that was asked again after a thread's death is indeterminate: the dead thread may have committed it without acknowledging it. */
 const heardBy = ({ task, sends }: Pending, answer: Answer): Heard => ({ task, answer, failure: sends <= 1 ? 'certain' : 'indeterminate' })
+
+/** The answer to a task that is kept elsewhere, because no thread can be had. */
+export const keptBy = ({ task, sends }: Pending): Heard => ({
+  task,
+  answer: task.kind === 'attempts' ? 'recorded' : 'spilled',
+  failure: sends > 0 ? 'indeterminate' : 'certain',
+})
 
 /** The refusal of a task that no thread will answer. If no thread ever had the task, it is certain that nothing was written. */
 export const refusalOf = ({ task, sends }: Pending): Heard => ({

@@ -2,6 +2,7 @@
 
 import { placeText, type WritablePlace } from '../place.ts'
 import type { Committed, FromThread, LedgerFault, Loss, Opened, OpenProblem, TellMigration, ToThread } from '../thread-messages.ts'
+import type { Away } from './away-ends.ts'
 
 export type ThreadOptions = Readonly<{
   /** Returns the place as it is at the moment; called whenever a thread opens the ledger. */
@@ -46,8 +47,11 @@ export type RelayMessage = Extract<FromThread, { kind: 'relayJoined' | 'relayGon
 /** Starts the thread of this process that writes, or connects to the process that does. */
 export type Enter = (listener: ThreadListener) => ThreadHandle
 
-/** `writes`: what `enter` finds, in the operator's words; default: the ledger thread. `sendsMax`: how many of these may die with a task before the task is given up. */
-export type WriterOptions = Pick<ThreadOptions, 'onFault'> & Readonly<{ enter: Enter; writes?: string; sendsMax?: number }>
+/**
+ * `writes`: what `enter` finds, in the operator's words; default: the ledger thread. `sendsMax`: how many of these may die with a task before the task is given up. `away`: keeps
+ * ends of requests while none can be had; absent: they wait.
+ */
+export type WriterOptions = Pick<ThreadOptions, 'onFault'> & Readonly<{ enter: Enter; writes?: string; sendsMax?: number; away?: Away }>
 
 export function enterThread(options: ThreadOptions, listener: ThreadListener): ThreadHandle {
   const { bootId, retryMs, spillBytes, now, startThread, onFault, onMigration, onStep, keepsInFlight = () => false } = options

@@ -5,27 +5,13 @@
 
 import type { PriceVersion } from '../columns/parts.ts'
 import { fitsRecord, writeDebits } from '../debit-records.ts'
-import { type Answer, type Answers, type Debit, isLease, type Numbered, type NumberedTask, type Task, unavailable } from '../task.ts'
+import { type Answer, type Answers, type Debit, isLease, type Numbered, type NumberedTask, type Task } from '../task.ts'
 import type { Committed, Loss, Opened, OpenProblem } from '../thread-messages.ts'
-import { type Heard, type Pending, PendingTasks, refusalOf } from './pending-tasks.ts'
+import { AwayEnds } from './away-ends.ts'
+import { type Heard, keptBy, type Pending, PendingTasks, refusalOf } from './pending-tasks.ts'
 import type { FromSupervisor } from './store-supervisor.ts'
 import type { ThreadHandle, WriterOptions } from './thread-handle.ts'
-
-export type WriterListener = Readonly<{
-  /** All price versions that tasks name by their place; the list only grows. */
-  prices(): readonly PriceVersion[]
-  /** Called in the turn in which the answers came, before the callers get them. `committed` is absent when no thread could be asked. */
-  onAnswers(heard: readonly Heard[], committed?: Committed): void
-  /** Called when a thread has opened a store that an earlier run, or an earlier thread, did not close. */
-  onLeftOpen(): void
-  /** Called when these requests, whose settle was answered `spilled`, have their receipt. */
-  onReplayed(requestIds: readonly string[]): void
-  /** Tells the operator how to save the committed rows while the ledger is not at its path. */
-  rescueHint(loss: Loss): string
-  onWalCheckpointDue(): void
-  /** Called when a new thread has got the unanswered tasks again; whatever is sent now comes behind these. Resolves when the wallets have been read again. */
-  onTakeOver(): Promise<void>
-}>
+import type { WriterListener } from './writer-listener.ts'
 
 const RESTART_PAUSE_MS = 500
 
@@ -33,6 +19,7 @@ export class Writer {
   readonly #options: WriterOptions
   readonly #listener: WriterListener
   readonly #pending: PendingTasks
+  readonly #awayEnds: AwayEnds
   #outbox: NumberedTask[] = []
   #pricesTold = 0
   #thread: ThreadHandle | undefined
@@ -50,6 +37,8 @@ export class Writer {
     this.#options = options
     this.#pending = new PendingTasks(options.sendsMax)
     this.#listener = listener
+    const prices = (): readonly PriceVersion[] => listener.prices()
+    this.#awayEnds = new AwayEnds(options.away, { pending: this.#pending, prices, onKept: (kept) => this.#answer(kept, kept.map(keptBy)) })
   }
 
   /** Opens the ledger in a new thread. To be called once. */
@@ -105,6 +94,7 @@ export class Writer {
     if (this.#thread === undefined) this.#closing.resolve()
     else this.#thread.post({ kind: 'close' })
     await this.#closing.promise
+    this.#awayEnds.end()
     this.#isWritable = false
     this.#thread?.terminate()
     this.#thread = undefined
@@ -155,6 +145,7 @@ export class Writer {
     const opened = await thread.opened
     this.#isOpen = 'recovered' in opened
     if ('recovered' in opened) {
+      this.#awayEnds.end()
       this.#isWritable = true
       this.#listener.onReplayed(opened.replayed)
       if (opened.wasLeftOpen) this.#listener.onLeftOpen()
@@ -207,6 +198,7 @@ export class Writer {
       this.#closing.resolve()
       return
     }
+    this.#awayEnds.begin()
     const { onFault, writes = 'ledger thread' } = this.#options
     onFault({ problem: `${writes}: it ended; starting another` })
     this.#restarting = this.#restart().catch((bug: unknown) => onFault({ problem: `${writes}: its restart failed by a bug`, bug }))
@@ -237,7 +229,11 @@ export class Writer {
   }
 
   #refuse(refused: readonly Pending[]): void {
-    this.#listener.onAnswers(refused.map(refusalOf))
-    for (const { task, resolve } of refused) resolve(unavailable(task))
+    this.#answer(refused, refused.map(refusalOf))
+  }
+
+  #answer(answered: readonly Pending[], heard: readonly Heard[]): void {
+    this.#listener.onAnswers(heard)
+    for (const [index, { resolve }] of answered.entries()) resolve((heard[index] as Heard).answer)
   }
 }

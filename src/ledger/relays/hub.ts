@@ -132,21 +132,21 @@ export class RelayHub implements Relays {
       this.#living.find(({ boot }) => boot === message.boot)?.connection?.send({ kind: 'left' })
       return
     }
-    const relay = this.#living.get(message.bootId)
-    const { boot } = message
+    const { bootId, boot, ledgerId, spill } = message
+    const relay = this.#living.get(bootId)
     if (relay === undefined) {
       // The relay died while it joined, when its boot was not known here.
       if (boot !== undefined) this.#thread?.post({ kind: 'relayGoes', boot })
       return
     }
     // The storage cannot take the relay now, so its connection is dropped, and it soon tries again.
-    if (boot === undefined) {
+    if (boot === undefined || ledgerId === undefined || spill === undefined) {
       drop(relay)
       return
     }
     this.#living.noteJoined(relay, boot)
     this.#options.state.join(boot, relay.hello.held)
-    for (const first of [{ kind: 'welcome', boot } as const, this.#state()]) relay.connection?.send(first)
+    for (const first of [{ kind: 'welcome', boot, ledgerId, spill } as const, this.#state()]) relay.connection?.send(first)
     if (this.#isReady) relay.connection?.send({ kind: 'ready' })
   }
 

@@ -4,33 +4,12 @@
  */
 
 import type { Enter, ThreadHandle, ThreadListener } from '../admission/thread-handle.ts'
-import type { NodeMessage } from '../nodes.ts'
-import type { RelayRuns } from '../task.ts'
-import type { LedgerFault, Opened, OpenProblem, ToThread } from '../thread-messages.ts'
+import type { Opened, OpenProblem, ToThread } from '../thread-messages.ts'
+import type { LinkOptions } from './link-options.ts'
 import { connectToHub, type LinkSocket } from './link-socket.ts'
-import { type FromHub, PROTOCOL } from './messages.ts'
-import type { Held, Question, Reply, Word } from './shared-state.ts'
+import { type FromHub, PROTOCOL, type Welcome } from './messages.ts'
+import type { Question, Reply, Word } from './shared-state.ts'
 import { WordQueue } from './word-queue.ts'
-
-export type LinkOptions = Readonly<{
-  path: string
-  bootId: string
-  /** Returns what this relay holds now. */
-  runs: () => RelayRuns
-  held: () => Held
-  onNews: (message: NodeMessage) => void
-  /** Called when the connection is lost: until it is there again, changes of other processes are not heard of. */
-  onMissed: () => void
-  /** Called when other processes may have what this relay held: this process must end. */
-  onFenced: (reason: string) => void
-  /** Called when any message was heard. */
-  onHeard: () => void
-  onFault: (fault: LedgerFault) => void
-  /** How long the first try may take; undefined: as long as it takes. */
-  firstMs?: number
-  /** Default: over a socket. */
-  connect?: typeof connectToHub
-}>
 
 /** How long the link may be silent until this relay admits nothing: half of the silence after which the ledger process ends it. */
 const TRUSTED_MS = 5_000
@@ -90,6 +69,11 @@ export class RelayLink {
     return this.#isSound
   }
 
+  /** Whether there is no connection, so that the ledger process cannot be reading what this relay keeps. */
+  get isAway(): boolean {
+    return this.#socket === undefined && !this.#isFenced
+  }
+
   /** Asks only when all relays have said what they hold: before that, an answer might give to this relay what another one has. */
   ask(question: Question): Promise<Reply | 'unavailable'> {
     if (this.#socket === undefined || !this.#isReady) return Promise.resolve('unavailable')
@@ -116,45 +100,49 @@ export class RelayLink {
     const { path, firstMs = Number.POSITIVE_INFINITY } = this.#options
     const untilMs = this.#boot === undefined ? performance.now() + firstMs : Number.POSITIVE_INFINITY
     while (!entered.isOver && !this.#isOver && !this.#isFenced && performance.now() < untilMs) {
-      if ((await this.#comeIn(listener)) === 'in') return { recovered: 0, wasLeftOpen: false, replayed: [] }
+      const welcome = await this.#comeIn(listener)
+      if (welcome !== undefined) return { recovered: 0, wasLeftOpen: false, replayed: welcome.spill.replayed }
       await Bun.sleep(RETRY_MS)
     }
     return { problem: 'unwritable', message: `${path}: this process is no relay of the ledger process` }
   }
 
-  /** Tries once to be let in; resolves when the relay is welcome, or when the connection ends. */
-  async #comeIn(listener: ThreadListener): Promise<'in' | 'out'> {
+  /** Tries once to be let in; resolves when the relay is welcome, or, with undefined, when the connection ends. */
+  async #comeIn(listener: ThreadListener): Promise<Welcome | undefined> {
     const { path, bootId, runs, held, onFault, connect = connectToHub } = this.#options
-    const { promise, resolve } = Promise.withResolvers<'in' | 'out'>()
+    const { promise, resolve } = Promise.withResolvers<Welcome | undefined>()
     const own: { socket?: LinkSocket; isIn: boolean; isClosed: boolean } = { isIn: false, isClosed: false }
     const socket = await connect(path, {
       hear: (message) => {
         if (message.kind === 'welcome') {
-          own.isIn = true
-          this.#onWelcome(message.boot)
-          resolve('in')
+          own.isIn = this.#onWelcome(message)
+          if (own.isIn) resolve(message)
+          else own.socket?.close()
         } else if (own.isIn || message.kind === 'fenced') this.#hear(message, listener)
       },
       onClosed: () => {
         // A connection may end before it was handed over.
         own.isClosed = true
         if (own.socket !== undefined && this.#socket === own.socket) this.#onClosed()
-        resolve('out')
+        resolve(undefined)
         if (own.isIn) listener.onEnd()
       },
       onFault,
     })
-    if (socket === undefined || own.isClosed) return 'out'
+    if (socket === undefined || own.isClosed) return undefined
     own.socket = socket
     this.#socket = socket
     socket.send({ kind: 'hello', protocol: PROTOCOL, bootId, isNew: this.#boot === undefined, runs: runs(), held: held() })
     return await promise
   }
 
-  #onWelcome(boot: number): void {
-    this.#boot = boot
-    this.#isIn = true
-    this.#sendWords()
+  #onWelcome(welcome: Welcome): boolean {
+    this.#boot = welcome.boot
+    const joining = this.#options.onWelcome(welcome)
+    if (joining === 'gone') this.#onFenced('it counted as gone: others may have what it held')
+    this.#isIn = joining === 'in'
+    if (this.#isIn) this.#sendWords()
+    return this.#isIn
   }
 
   #sendWords(): void {
@@ -213,14 +201,18 @@ export class RelayLink {
         this.#asked.delete(message.number)
         break
       case 'fenced':
-        this.#isFenced = true
-        this.#options.onFenced(message.reason)
+        this.#onFenced(message.reason)
         break
       case 'left':
         listener.onClosed()
         break
       case 'welcome':
     }
+  }
+
+  #onFenced(reason: string): void {
+    this.#isFenced = true
+    this.#options.onFenced(reason)
   }
 
   #ping(): void {

@@ -2,7 +2,7 @@
 
 import type { NodeMessage } from '../nodes.ts'
 import type { RelayRuns, TasksMessage } from '../task.ts'
-import type { Committed } from '../thread-messages.ts'
+import type { Committed, RelayJoined } from '../thread-messages.ts'
 import type { Held, Question, Reply, Word } from './shared-state.ts'
 
 /** The version of the messages. Both sides are the same program, except for a moment while it is replaced. */
@@ -21,8 +21,10 @@ export type ToHub =
   /** The relay ends, and has sent all its tasks. */
   | Readonly<{ kind: 'leave' }>
 
+export type Welcome = Readonly<{ kind: 'welcome' }> & RelayJoined
+
 export type FromHub =
-  | Readonly<{ kind: 'welcome'; boot: number }>
+  | Welcome
   /** The process is not a relay any more: others may have what it held. */
   | Readonly<{ kind: 'fenced'; reason: string }>
   /** All living relays have said what they hold, so the relay may admit. */

@@ -5,8 +5,10 @@ import { Patience } from '../admission/patience.ts'
 import type { SupervisorListener } from '../admission/store-supervisor.ts'
 import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
 import type { OpenProblem } from '../thread-messages.ts'
+import { relaySpillPathOf } from '../writing/relay-spills.ts'
 import { RelayLink } from './link.ts'
 import { ClaimsOverLink, keptOverLink, LimitsOverLink, RatesOverLink } from './relay-shares.ts'
+import { RelaySpill } from './relay-spill.ts'
 import { RelaySupervisor } from './relay-supervisor.ts'
 
 /** How long the first connection may take; it is short, because the ledger process ran when the relay was started. */
@@ -26,6 +28,7 @@ export async function openRelay({
   const patience = new Patience({ onBug })
   const around = { link: () => link, patience }
   const [limits, rates, claims] = [new LimitsOverLink(around), new RatesOverLink(around), new ClaimsOverLink(around)]
+  const spill = new RelaySpill(relaySpillPathOf(relay.path, given.bootId), given.onFault)
   let listener: SupervisorListener | undefined
   const link: RelayLink = new RelayLink({
     path: relay.socket,
@@ -35,6 +38,7 @@ export async function openRelay({
     onNews: (message) => listener?.onMessage(message),
     onMissed: () => listener?.onMissed(),
     onFenced: relay.onFenced,
+    onWelcome: ({ boot, ledgerId, spill: { frames } }) => spill.join({ boot, ledgerId, frames }),
     onHeard: () => patience.hear(),
     onFault: given.onFault,
     firstMs: FIRST_MS,
@@ -45,14 +49,16 @@ export async function openRelay({
     enter: link.enter,
     writes: 'ledger process',
     sendsMax: SENDS_MAX,
+    away: { afterMs: given.retryMs, keep: (ends, versionAt) => link.isAway && spill.keep(ends, versionAt) },
     makeSupervisor(_tell, heard) {
       listener = heard
-      return new RelaySupervisor(link, patience)
+      return new RelaySupervisor(link, patience, spill)
     },
   })
   const opened = await ledger.start()
   if (!('recovered' in opened)) {
     link.close()
+    spill.close()
     return opened
   }
   const shared = {

@@ -3,14 +3,17 @@
 import type { Patience } from '../admission/patience.ts'
 import type { StoreSupervisor } from '../admission/store-supervisor.ts'
 import type { RelayLink } from './link.ts'
+import type { RelaySpill } from './relay-spill.ts'
 
 export class RelaySupervisor implements StoreSupervisor {
   readonly #link: RelayLink
   readonly #patience: Patience
+  readonly #spill: Pick<RelaySpill, 'close'>
 
-  constructor(link: RelayLink, patience: Patience) {
+  constructor(link: RelayLink, patience: Patience, spill: Pick<RelaySpill, 'close'>) {
     this.#link = link
     this.#patience = patience
+    this.#spill = spill
   }
 
   onLeftOpen(): void {}
@@ -43,5 +46,6 @@ export class RelaySupervisor implements StoreSupervisor {
 
   onClosed(): void {
     this.#link.close()
+    this.#spill.close()
   }
 }

@@ -8,9 +8,10 @@ import type { NumberedTask, Task, TasksMessage } from '../task.ts'
 import type { FromThread, ToThread } from '../thread-messages.ts'
 import type { CommitLoop } from './commit-loop.ts'
 import { callsPricedBy, pricedBy } from './named-prices.ts'
+import type { RelaySpills } from './relay-spills.ts'
 import type { Store } from './store.ts'
 
-type Desk = Readonly<{ store: Store; loop: CommitLoop; say: (message: FromThread) => void; now: () => number }>
+type Desk = Readonly<{ store: Store; loop: CommitLoop; spills: RelaySpills; say: (message: FromThread) => void; now: () => number }>
 
 /** How often the desk tries to waive again. The spill must be replayed first, because a request that it keeps must be settled and not waived. */
 const LOOK_EVERY_MS = 100
@@ -19,6 +20,8 @@ export class RelayDesk {
   readonly #desk: Desk
   /** By relay: the places of its price versions in the thread's list of all. */
   readonly #prices = new Map<number, number[]>()
+  /** The ids of the boots of living relays, by boot. */
+  readonly #bootIds = new Map<number, string>()
   #defined = 0
   /** All relays that live have joined. Before that, a boot that has not joined may be that of a relay that is still to come. */
   #areKnown = false
@@ -49,25 +52,33 @@ export class RelayDesk {
   }
 
   #obey(message: Extract<ToThread, { kind: 'relayJoins' | 'relayGoes' | 'relaysKnown' }>): void {
-    const { store, loop, say } = this.#desk
+    const { store, loop, spills, say } = this.#desk
     const { relays } = store
     if (relays === undefined) return
     switch (message.kind) {
       case 'relayJoins': {
         const { bootId, now, runs } = message
-        const boot = relays.join(bootId, now, runs)
-        if (boot !== undefined) this.#prices.set(boot, [])
-        say({ kind: 'relayJoined', bootId, boot })
+        // What the relay has kept comes before its lease, which covers all that it does not know to be booked.
+        const spill = spills.read(bootId)
+        const boot = 'kind' in spill ? undefined : relays.join(bootId, now, runs)
+        if ('kind' in spill || boot === undefined) {
+          say({ kind: 'relayJoined', bootId })
+          break
+        }
+        this.#prices.set(boot, [])
+        this.#bootIds.set(boot, bootId)
+        say({ kind: 'relayJoined', bootId, boot, ledgerId: store.id, spill })
         break
       }
       case 'relayGoes': {
-        // The relay leaves only after its tasks are answered, also while a commit is tried again.
-        if (!loop.isIdle) {
+        // The relay leaves only after its tasks are answered, also while a commit is tried again, and after all that it has kept is booked: what comes later is waived.
+        if (!loop.isIdle || spills.takeAway((bootId) => bootId !== this.#bootIds.get(message.boot)) !== undefined) {
           setTimeout(() => this.#obey(message), LOOK_EVERY_MS)
           return
         }
         relays.leave(message.boot)
         this.#prices.delete(message.boot)
+        this.#bootIds.delete(message.boot)
         this.#waive()
         say({ kind: 'relayGone', boot: message.boot })
         break
@@ -82,8 +93,10 @@ export class RelayDesk {
   #waive(): void {
     clearTimeout(this.#timer)
     if (!this.#areKnown) return
-    const { store, loop, say, now } = this.#desk
-    const recovered = loop.isSpillEmpty ? store.recover(now()) : undefined
+    const { store, loop, spills, say, now } = this.#desk
+    const living = new Set(this.#bootIds.values())
+    const isSettled = loop.isSpillEmpty && spills.takeAway((bootId) => living.has(bootId)) === undefined
+    const recovered = isSettled ? store.recover(now()) : undefined
     if (typeof recovered !== 'number') this.#timer = setTimeout(() => this.#waive(), LOOK_EVERY_MS)
     else if (recovered > 0)
       say({ kind: 'fault', fault: { kind: 'node', problem: `${recovered} requests that a relay left in flight were waived: it is gone` } })

@@ -3,7 +3,7 @@
  * all: its checksum covers all its bytes and the epoch, so that neither a torn frame nor one that was replayed before is read. Rules: ledger.md "Spill".
  */
 
-import { closeSync, constants, existsSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, constants, existsSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, statSync, writeSync } from 'node:fs'
 
 /** The header, in the first sector: magic, epoch, and the owner of the file. */
 const HEADER_BYTES = 512
@@ -95,6 +95,13 @@ export class SpillFile {
     } catch {
       // The header is written again with the next frame.
     }
+  }
+
+  /** Whether the file is still at the path, and was not taken away. */
+  isAt(path: string): boolean {
+    const there = statSync(path, { throwIfNoEntry: false })
+    const own = fstatSync(this.#handle)
+    return there?.ino === own.ino && there.dev === own.dev
   }
 
   close(): void {

@@ -1,0 +1,31 @@
+/** What a relay's link to the ledger process asks of the relay, and tells it. Rules: processes.md "Relays", "Death". */
+
+import type { NodeMessage } from '../nodes.ts'
+import type { RelayRuns } from '../task.ts'
+import type { LedgerFault } from '../thread-messages.ts'
+import type { connectToHub } from './link-socket.ts'
+import type { Welcome } from './messages.ts'
+import type { Joining } from './relay-spill.ts'
+import type { Held } from './shared-state.ts'
+
+export type LinkOptions = Readonly<{
+  path: string
+  bootId: string
+  /** Returns what this relay holds now. */
+  runs: () => RelayRuns
+  held: () => Held
+  onNews: (message: NodeMessage) => void
+  /** Called when the connection is lost: until it is there again, changes of other processes are not heard of. */
+  onMissed: () => void
+  /** Called when other processes may have what this relay held: this process must end. */
+  onFenced: (reason: string) => void
+  /** Called when the relay is let in. */
+  onWelcome: (welcome: Welcome) => Joining
+  /** Called when any message was heard. */
+  onHeard: () => void
+  onFault: (fault: LedgerFault) => void
+  /** How long the first try may take; undefined: as long as it takes. */
+  firstMs?: number
+  /** Default: over a socket. */
+  connect?: typeof connectToHub
+}>
