@@ -67,6 +67,7 @@ function faulty(ledger: Ledger): Ledger {
   return {
     hold: (request) => (ledgerFault === 'none' ? ledger.hold(request) : broken('unavailable')),
     findKey: (hash) => (ledgerFault === 'none' ? ledger.findKey(hash) : broken('unavailable')),
+    foreignHeads: () => ledger.foreignHeads(),
     keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId),
     findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
     findToken: (tokenHash) => ledger.findToken(tokenHash),
@@ -80,6 +81,7 @@ function faulty(ledger: Ledger): Ledger {
     mayAdmit: () => ledger.mayAdmit(),
     isSound: () => ledger.isSound(),
     onKeyChange: (listener) => ledger.onKeyChange(listener),
+    onImport: (listener) => ledger.onImport(listener),
     close: () => ledger.close(),
   }
 }

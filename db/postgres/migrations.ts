@@ -14,6 +14,7 @@ import nodeFacts from './migrations/0004_node_facts.sql' with { type: 'text' }
 import priceLevels from './migrations/0005_price_levels.sql' with { type: 'text' }
 import costsTags from './migrations/0006_costs_tags.sql' with { type: 'text' }
 import rates from './migrations/0006_rates.sql' with { type: 'text' }
+import imports from './migrations/0007_imports.sql' with { type: 'text' }
 import operatorApi from './migrations/0007_operator_api.sql' with { type: 'text' }
 
 /** The steps in order, each with the number of the version that it makes. A file has versions of its own, because it has no nodes. */
@@ -23,7 +24,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, sql: nodeFacts },
   { version: 5, sql: priceLevels },
   { version: 6, sql: [costsTags, rates].join('\n') },
-  { version: 7, sql: operatorApi },
+  { version: 7, sql: [operatorApi, imports].join('\n') },
 ]
 export const MIGRATIONS_TEXT = MIGRATIONS.map(({ sql }) => sql).join('\n')
 export const SCHEMA_VERSION = newestOf(MIGRATIONS)

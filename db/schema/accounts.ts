@@ -1,9 +1,11 @@
-/** Accounts, their keys, and the keys' secrets. */
+/** Accounts, their keys, the keys' secrets, and which keys came from another gateway. */
 
 import { sql } from 'drizzle-orm'
 import { blob, index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { IMPORT_SYSTEMS } from '../../src/core/import/systems.ts'
+import { SECRET_FORMS } from '../../src/core/key.ts'
 import { ZERO } from '../../src/core/money.ts'
-import { checks, flag, isFlag, isHash, notNegative, picos, whole } from './columns.ts'
+import { checks, flag, isFlag, isHash, notNegative, oneOf, picos, whole } from './columns.ts'
 
 export const accounts = sqliteTable(
   'accounts',
@@ -76,8 +78,36 @@ export const keySecrets = sqliteTable(
     display: text('display').notNull(),
     validUntil: whole('valid_until'),
     createdAt: whole('created_at').notNull(),
+    form: text('form', { enum: SECRET_FORMS }).notNull().default('own'),
   },
-  (table) => [index('key_secrets_key').on(table.keyNumber), index('key_secrets_display').on(table.display), ...isHash('hash')],
+  (table) => [
+    index('key_secrets_key').on(table.keyNumber),
+    index('key_secrets_display').on(table.display),
+    index('key_secrets_foreign').on(table.form, table.hash).where(sql.raw("form <> 'own'")),
+    ...isHash('hash'),
+    ...oneOf('form', SECRET_FORMS),
+  ],
+)
+
+export const importedKeys = sqliteTable(
+  'imported_keys',
+  {
+    keyNumber: whole('key_number')
+      .primaryKey()
+      .references(() => keys.number),
+    system: text('system', { enum: IMPORT_SYSTEMS }).notNull(),
+    sourceAccount: text('source_account').notNull(),
+    sourceKey: text('source_key').notNull(),
+    accountPicos: picos('account_picos').notNull(),
+    limitPicos: picos('limit_picos'),
+    importedAt: whole('imported_at').notNull(),
+  },
+  (table) => [
+    uniqueIndex('imported_keys_source').on(table.system, table.sourceKey),
+    index('imported_keys_account').on(table.system, table.sourceAccount),
+    ...oneOf('system', IMPORT_SYSTEMS),
+    ...notNegative('account_picos', 'limit_picos'),
+  ],
 )
 
 /** The account to which a row belongs. */

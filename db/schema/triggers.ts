@@ -14,7 +14,7 @@ export const TRIGGERS: Readonly<Record<string, string>> = {
   api_tokens_only_revoked: 'api_tokens',
   api_tokens_no_delete: 'api_tokens',
   ...Object.fromEntries(
-    ['receipts', 'attempts', 'credits', 'price_versions', 'models', 'upstreams', 'boots', 'audit_log'].flatMap((table) => [
+    ['receipts', 'attempts', 'credits', 'price_versions', 'models', 'upstreams', 'boots', 'audit_log', 'imported_keys'].flatMap((table) => [
       [`${table}_no_update`, table],
       [`${table}_no_delete`, table],
     ]),

@@ -1,5 +1,6 @@
 /** The credential in the headers of a request: one secret, in `x-api-key` or in `authorization`. Rules: contract.md "Authentication"; keys.md "Credentials". */
 
+import { mayBeForeign } from './foreign-secret.ts'
 import { isSecret } from './key.ts'
 import { Refusal } from './refusal.ts'
 
@@ -7,7 +8,7 @@ import { Refusal } from './refusal.ts'
 export type Carrier = 'either' | 'bearer'
 
 /**
- * The secret as the client sent it, known to be well-formed; a 401 otherwise. An empty header counts as not sent. A header that was sent twice
+ * The secret as the client sent it, which may be ours or that of an imported key; a 401 otherwise. An empty header counts as not sent. A header that was sent twice
  * arrives joined by a comma, and so is no secret.
  */
 export function readCredential(headers: Readonly<{ get(name: string): string | null }>, carrier: Carrier): string | Refusal {
@@ -16,7 +17,7 @@ export function readCredential(headers: Readonly<{ get(name: string): string | n
   if (apiKey !== '' && authorization !== '') return new Refusal('keyInvalid')
   const secret = carrier === 'either' && apiKey !== '' ? apiKey : bearerOf(authorization)
   if (secret === '') return new Refusal('keyMissing')
-  return isSecret(secret) ? secret : new Refusal('keyInvalid')
+  return isSecret(secret) || mayBeForeign(secret) ? secret : new Refusal('keyInvalid')
 }
 
 /** What follows `Bearer` (in any case) and exactly one space; '' when there is no Bearer credential at all. */

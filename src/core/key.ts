@@ -70,6 +70,11 @@ export function stateOf(key: KeyRecord, now: number): KeyState {
   return 'live'
 }
 
+/** Whose form a secret has: ours, or that of a key that was imported: one that counts as it is, or one behind which clients may name a channel. */
+export const SECRET_FORMS = ['own', 'exact', 'channel'] as const
+type SecretForm = (typeof SECRET_FORMS)[number]
+export type ForeignForm = Exclude<SecretForm, 'own'>
+
 const PREFIX = 'sk-'
 
 /** A secret from random bytes: `sk-` + 43 base62 characters, the last 6 a checksum. `randomBytes` must give at least 64 bytes a call. */

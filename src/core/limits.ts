@@ -7,6 +7,8 @@ export const CACHE_BREAKPOINTS_MAX = 4
 export const KEY_EXPIRY_DAYS_MAX = 90
 /** The most prepaid codes in one batch, which is one commit and one line to the running gateway. */
 export const CODES_MAX = 1_000
+/** The most keys that one import brings, which is one commit and one line to the running gateway. */
+export const IMPORTED_KEYS_MAX = 20_000
 export const CODE_EXPIRY_DAYS_MAX = 3_650
 /** The longest server-sent event from an upstream; a longer one is a fault. */
 export const EVENT_BYTES_MAX = 8 * 1024 * 1024

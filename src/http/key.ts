@@ -57,6 +57,7 @@ function knownKey(world: World, clientLimits: ClientLimits, headers: Headers, ca
   if (secret instanceof Refusal) return secret
   return andThen(world.keys.find(secret), (found) => {
     if (found === 'unavailable') return new Refusal('storageUnavailable')
+    if (found === 'malformed') return new Refusal('keyInvalid')
     return found ?? clientLimits.countUnknownKey(client.ip) ?? new Refusal('keyInvalid')
   })
 }

@@ -12,6 +12,7 @@
  */
 
 import type { TokenRecord } from '../core/api-token.ts'
+import type { ForeignHeads } from '../core/foreign-secret.ts'
 import type { FormatName } from '../core/format.ts'
 import type { KeyBalance, KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
@@ -49,12 +50,16 @@ export interface Ledger {
   findKey(secretHash: Uint8Array): Promise<KeyRecord | undefined | 'unavailable'>
   /** The token of the operator's API with this SHA-256, as its row is now, so that one that was revoked on any node is known to be. */
   findToken(tokenHash: Uint8Array): Promise<TokenRecord | undefined | 'unavailable'>
+  /** Which secrets of imported keys there may be. */
+  foreignHeads(): Promise<ForeignHeads | 'unavailable'>
   /** The key's balance in memory, with settles that were sent and are not on disk yet. Undefined: the key is not in memory, so nothing is held and the rows are complete. */
   keyBalanceOf(keyId: string): SyncedKeyBalance | undefined
   /** Does an operator's write of keys, accounts or credits. It is durable when the promise resolves. `act`: absent for what the program does by itself. */
   operate(operation: Operation, act?: Act): Promise<OperationResult>
   /** Called after every commit that changed what a key may do. */
   onKeyChange(listener: (change: KeyChange) => void): void
+  /** Called after every import of keys, and when one may have been missed. */
+  onImport(listener: () => void): void
   /** The present holds, oldest first: those of requests in flight, and of requests whose settle is not on disk yet. */
   holds(): readonly Hold[]
   /** False while commits fail: the gateway then refuses new requests and says so on `/readyz`. */

@@ -9,5 +9,7 @@ export type NodeMessage =
   | Readonly<{ kind: 'keys'; lane: number; stop: 'disabled' | null; keyIds: readonly string[] }>
   /** The account's balance was changed by another way than a settle. */
   | Readonly<{ kind: 'credit'; lane: number; accountId: string }>
+  /** Keys were imported, so that there are more foreign secrets than before. */
+  | Readonly<{ kind: 'import'; lane: number }>
   /** `lane` needs what lies idle of this account's balance, or of this key's limit: each node gives its part back. */
   | Readonly<{ kind: 'giveBack'; lane: number; accountNumber: number; keyNumber: number | null }>

@@ -1,6 +1,8 @@
 /** The operator's writes as data: what the CLI sends through the operator socket, and what comes back. Rules: operator.md "Keys and accounts". */
 
 import type { TokenScope } from '../core/api-token.ts'
+import type { ImportSystem } from '../core/import/systems.ts'
+import type { ForeignForm } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 
 /**
@@ -33,6 +35,32 @@ export type NewCode = Readonly<{ codeHash: Uint8Array; display: string }>
 /** What became of a chat with the cabinet's bot. */
 export const CHAT_STATES = ['linked', 'removed', 'told alerts', 'not told alerts'] as const
 export type ChatState = (typeof CHAT_STATES)[number]
+
+/** A key of another gateway. `source` names it there. `secretHashes`: under each of them it is found; one that its rotation there left valid has an end. */
+export type ImportedKey = Readonly<{
+  keyId: string
+  source: string
+  secretHashes: readonly Readonly<{ hash: Uint8Array; validUntil: number | null }>[]
+  form: ForeignForm
+  display: string
+  name: string
+  plan: string
+  /** What was left of its own budget there; null: it had none. */
+  limitPicos: Picos | null
+  expiresAt: number | null
+  isActive: boolean
+}>
+
+/** What pays for imported keys. An account that an earlier import made is named by its id here, and gets no balance again. */
+export type ImportedAccount = Readonly<{
+  accountId: string
+  source: string
+  name: string
+  /** The credit of its balance, under the reference `import:SYSTEM:SOURCE`. */
+  creditId: string
+  balancePicos: Picos
+  keys: readonly ImportedKey[]
+}>
 
 /** Ids, hashes and times come from the caller, so that an operation that is sent twice is the same operation. */
 export type Operation =
@@ -93,6 +121,8 @@ export type Operation =
   | Readonly<{ kind: 'disableCodes'; batchId: string; now: number }>
   /** Tops up the account with the code's amount, once. */
   | Readonly<{ kind: 'redeemCode'; codeHash: Uint8Array; accountId: string; creditId: string; now: number }>
+  /** Keys of another gateway with their accounts; those that are here already stay as they are. */
+  | Readonly<{ kind: 'importKeys'; system: ImportSystem; accounts: readonly ImportedAccount[]; now: number }>
   /** Writes only the line in the audit log, because the gateway's memory says whether an upstream takes calls. */
   | Readonly<{ kind: 'setUpstreamOut'; upstream: string; isOut: boolean; now: number }>
   /** Writes only the line, because the people's file says who may sign in. `accountId` null: the access is to the console; with `none`, access to everything ends. */

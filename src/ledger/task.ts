@@ -1,6 +1,7 @@
 /** Tasks and answers of the ledger thread, as data that crosses threads. */
 
 import type { TokenRecord } from '../core/api-token.ts'
+import type { ForeignHeads } from '../core/foreign-secret.ts'
 import type { FormatName } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
@@ -106,6 +107,7 @@ export type Task =
   | Readonly<{ kind: 'ask'; ask: LeaseAsk }>
   | Readonly<{ kind: 'release'; release: LeaseMove }>
   | Readonly<{ kind: 'findKey'; secretHash: Uint8Array }>
+  | Readonly<{ kind: 'foreignHeads' }>
   | Readonly<{ kind: 'keyStates'; keyIds: readonly string[] }>
   | Readonly<{ kind: 'findIdempotency'; keyId: string; headerHash: Uint8Array; now: number }>
   | Readonly<{ kind: 'findToken'; tokenHash: Uint8Array }>
@@ -123,6 +125,7 @@ export type Answers = {
   ask: LeaseAnswer | 'unavailable'
   release: LeaseAnswer | 'unavailable'
   findKey: FoundKey | undefined | 'unavailable'
+  foreignHeads: ForeignHeads | 'unavailable'
   keyStates: readonly KeyState[] | 'unavailable'
   findIdempotency: IdempotentUse | undefined | 'unavailable'
   findToken: TokenRecord | undefined | 'unavailable'
@@ -135,13 +138,13 @@ export type FoundKey = Readonly<{ record: KeyRecord; state: KeyState }>
 
 export type Answer = Answers[TaskKind]
 
-export type ReadTask = Extract<Task, { kind: 'findKey' | 'keyStates' | 'findIdempotency' | 'findToken' }>
+const READS = ['findKey', 'foreignHeads', 'keyStates', 'findIdempotency', 'findToken'] as const
+export type ReadTask = Extract<Task, { kind: (typeof READS)[number] }>
 /** Tasks of leases, which are done in transactions of their own, after the other writes. */
 export type LeaseTask = Extract<Task, { kind: 'ask' | 'release' }>
 export type WriteTask = Exclude<Task, ReadTask | LeaseTask>
 
-export const isRead = (task: Task): task is ReadTask =>
-  task.kind === 'findKey' || task.kind === 'keyStates' || task.kind === 'findIdempotency' || task.kind === 'findToken'
+export const isRead = (task: Task): task is ReadTask => (READS as readonly string[]).includes(task.kind)
 
 export const isWrite = (task: Task): task is WriteTask => !isRead(task) && !isLease(task)
 export const isLease = (task: Task): task is LeaseTask => task.kind === 'ask' || task.kind === 'release'

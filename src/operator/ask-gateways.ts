@@ -23,6 +23,8 @@ import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
 /** Milliseconds that an answer may take: `ledger` where the process has to wait for the ledger, `memory` where the process knows the answer itself. */
 export type Waits = Readonly<{ ledger: number; memory: number }>
 const WAITS: Waits = { ledger: 10_000, memory: 3_000 }
+/** An import writes up to 20,000 keys in one transaction. */
+const IMPORT_WAIT_MS = 120_000
 /** A socket with a listener answers at once. */
 const ALIVE_TIMEOUT_MS = 300
 
@@ -43,7 +45,8 @@ export async function isGatewayRunning(ledgerPath: string): Promise<boolean> {
  * of `act` counts only where the gateway cannot ask the kernel who is calling.
  */
 export async function operateThroughSocket(ledgerPath: string, operation: Operation, act: Act): Promise<OperationResult | 'absent'> {
-  const [answer] = await askEach(writerOf(ledgerPath), `operate ${writeMessage({ operation, act })}`, readResult)
+  const waitMs = operation.kind === 'importKeys' ? IMPORT_WAIT_MS : WAITS.ledger
+  const [answer] = await askEach(writerOf(ledgerPath), `operate ${writeMessage({ operation, act })}`, readResult, waitMs)
   if (answer === undefined) return 'absent'
   return answer.said === 'silent' ? { result: 'unavailable' } : answer.said
 }

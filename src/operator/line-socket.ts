@@ -2,8 +2,8 @@
 
 import type { Socket } from 'bun'
 
-/** The most bytes of a question, the longest of which is a batch of codes; an answer may be longer. */
-const ASKED_BYTES_MAX = 262_144
+/** The most bytes of a question, the longest of which is an import. */
+const ASKED_BYTES_MAX = 32 * 1024 * 1024
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024
 const IDLE_SECONDS = 15
 const LINE_END = 0x0a

@@ -7,19 +7,12 @@ import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { TOKEN_ACCOUNTS_MAX, TOKEN_SCOPES } from '../core/api-token.ts'
 import { CODES_MAX } from '../core/limits.ts'
-import { BALANCE_PICOS_MAX } from '../core/money.ts'
 import type { Hold } from '../ledger/ledger.ts'
 import { type Act, CHAT_STATES, type Operation, type OperationResult } from '../ledger/operation.ts'
 import type { UpstreamReport } from '../upstream/member.ts'
+import { IMPORT } from './import-message.ts'
+import { hash, id, label, orNull, picos, shape, time } from './message-parts.ts'
 import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
-
-const id = Type.String({ minLength: 1, maxLength: 64 })
-const label = Type.String({ maxLength: 256 })
-const time = Type.Integer({ minimum: 0 })
-const picos = Type.BigInt({ minimum: -BALANCE_PICOS_MAX, maximum: BALANCE_PICOS_MAX })
-const hash = Type.Uint8Array({ minByteLength: 32, maxByteLength: 32 })
-const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()])
-const shape = <T extends Parameters<typeof Type.Object>[0]>(properties: T) => Type.Object(properties, { additionalProperties: false })
 
 const topUp = { creditId: id, amountPicos: picos, ref: label }
 const creditKind = Type.Union([Type.Literal('top-up'), Type.Literal('refund'), Type.Literal('correction')])
@@ -77,6 +70,7 @@ const OPERATION = Type.Union([
   }),
   shape({ kind: Type.Literal('disableCodes'), batchId: id, now: time }),
   shape({ kind: Type.Literal('redeemCode'), codeHash: hash, accountId: id, creditId: id, now: time }),
+  IMPORT,
   shape({
     kind: Type.Literal('rotateKey'),
     keyId: id,

@@ -67,25 +67,18 @@ test('a header that was sent twice is invalid', () => {
   ).toBe('keyInvalid')
 })
 
-test('quotes, spaces, a typo or a key of someone else’s make are invalid before anything is looked up', () => {
-  const typo = `${SECRET.slice(0, 10)}${SECRET.charAt(10) === 'a' ? 'b' : 'a'}${SECRET.slice(11)}`
-  const bad = [
-    `"${SECRET}"`,
-    `'${SECRET}'`,
-    ` ${SECRET}`,
-    `\t${SECRET}`,
-    `${SECRET} x`,
-    `${SECRET}x`,
-    SECRET.slice(0, -1),
-    typo,
-    'sk-ant-api03-abc',
-    'sk-',
-    'null',
-    'é',
-  ]
+test('spaces, too few characters, too many, or other than visible ASCII can be no key of any make', () => {
+  const bad = [` ${SECRET}`, `\t${SECRET}`, `${SECRET} x`, 'sk-ant-api03-ab', 'sk-', 'null', 'é', `sk-${'é'.repeat(30)}`, 'a'.repeat(129)]
   for (const text of bad) {
     expect(read({ authorization: `Bearer ${text}` })).toBe('keyInvalid')
     if (text.trim() === text) expect(read({ 'x-api-key': text })).toBe('keyInvalid')
   }
   expect(read({ authorization: `Bearer\t${SECRET}` })).toBe('keyInvalid')
+})
+
+test('what may be the key of another gateway is left to the ledger to know, letter by letter', () => {
+  for (const text of [`"${SECRET}"`, `${SECRET}x`, SECRET.slice(0, -1), 'sk-abcdefghijklm', 'a'.repeat(16), '~'.repeat(128)]) {
+    expect(read({ authorization: `Bearer ${text}` })).toBe(text)
+    expect(read({ 'x-api-key': text })).toBe(text)
+  }
 })

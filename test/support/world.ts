@@ -177,7 +177,9 @@ const SPENDS_NOTHING = {
   holds: () => [],
   keyBalanceOf: () => undefined,
   operate: () => Promise.resolve({ result: 'unavailable' }),
+  foreignHeads: () => Promise.resolve({ exact: new BigUint64Array(), channel: new BigUint64Array() }),
   onKeyChange: () => undefined,
+  onImport: () => undefined,
   close: () => Promise.resolve(),
 } as const satisfies Partial<Ledger>
 

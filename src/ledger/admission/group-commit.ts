@@ -22,6 +22,7 @@ import type { Answers } from '../task.ts'
 import type { Committed, Opened, OpenProblem } from '../thread-messages.ts'
 import type { GroupCommitOptions } from './group-commit-options.ts'
 import { Leases } from './leases.ts'
+import { Listeners } from './listeners.ts'
 import type { Heard } from './pending-tasks.ts'
 import { RequestCheckpoints } from './request-checkpoints.ts'
 import { RequestEnds } from './request-ends.ts'
@@ -40,7 +41,8 @@ export class GroupCommit implements Ledger {
   readonly #checkpoints: RequestCheckpoints
   /** Undefined unless other processes spend of the same balances. */
   readonly #leases: Leases | undefined
-  readonly #listeners: ((change: KeyChange) => void)[] = []
+  readonly #changes = new Listeners<KeyChange>()
+  readonly #imports = new Listeners<undefined>()
   /** Settles that were sent and are not answered, by request id: a settle that is asked for twice gets the same answer. */
   readonly #settles = new Map<string, Promise<Answers['settle']>>()
   #closed: Promise<void> | undefined
@@ -53,7 +55,10 @@ export class GroupCommit implements Ledger {
         if (message.kind === 'giveBack') this.#leases?.giveBack(message.accountNumber)
         else this.#sync.hear(message)
       },
-      onMissed: () => this.#sync.read(this.#wallets.setAllIndeterminate()),
+      onMissed: () => {
+        this.#imports.tell(undefined)
+        this.#sync.read(this.#wallets.setAllIndeterminate())
+      },
       onStale: () => this.#sync.read(this.#wallets.runningKeys()),
       onFailover: () => {
         this.#checkpoints.repeat()
@@ -75,7 +80,8 @@ export class GroupCommit implements Ledger {
     const { leaseIdleMs: idleMs, checkpointAfterMs: afterMs, now, onFault, isShared } = options
     const around = { wallets: this.#wallets, writer: this.#writer }
     this.#ends = new RequestEnds({ ...around, isShared, resync: (keyIds) => this.#sync.read(keyIds), onFault })
-    this.#sync = new WalletSync({ ...around, ends: this.#ends, isShared, onChange: (change) => this.#tellChange(change), onFault })
+    const tells = { onChange: (change: KeyChange) => this.#changes.tell(change), onImport: () => this.#imports.tell(undefined) }
+    this.#sync = new WalletSync({ ...around, ends: this.#ends, isShared, ...tells, onFault })
     this.#checkpoints = new RequestCheckpoints({ ...around, afterMs, now })
     const onBug = (bug: unknown): void => onFault({ problem: 'giving a lease back failed by a bug', bug })
     this.#leases = isShared ? new Leases({ ...around, idleMs, onHeld: () => this.#checkpoints.watch(), onBug }) : undefined
@@ -138,6 +144,10 @@ export class GroupCommit implements Ledger {
     return typeof found === 'object' ? found.record : found
   }
 
+  foreignHeads(): Promise<Answers['foreignHeads']> {
+    return this.#writer.ask({ kind: 'foreignHeads' })
+  }
+
   findIdempotency(keyId: string, headerHash: Uint8Array): Promise<IdempotentUse | undefined | 'unavailable'> {
     return this.#supervisor.whileHeard(this.#writer.ask({ kind: 'findIdempotency', keyId, headerHash, now: this.#options.now() }))
   }
@@ -160,7 +170,11 @@ export class GroupCommit implements Ledger {
   }
 
   onKeyChange(listener: (change: KeyChange) => void): void {
-    this.#listeners.push(listener)
+    this.#changes.add(listener)
+  }
+
+  onImport(listener: () => void): void {
+    this.#imports.add(listener)
   }
 
   holds(): readonly Hold[] {
@@ -213,7 +227,7 @@ export class GroupCommit implements Ledger {
     if (committed === undefined) return
     if (committed.commitMs !== undefined) this.#supervisor.onCommitted()
     // Changes are told before the callers get their answers: the caller of an operator's write must not find the old record afterwards.
-    for (const change of committed.changes) this.#tellChange(change)
+    for (const change of committed.changes) this.#changes.tell(change)
     if (committed.isWritable) {
       this.#ends.resolveAllIndeterminate()
       this.#ends.recordUnrecorded()
@@ -226,10 +240,6 @@ export class GroupCommit implements Ledger {
   #onBoot(boot: number): void {
     this.#wallets.becomeBoot(boot)
     this.#sync.read(this.#wallets.setAllIndeterminate())
-  }
-
-  #tellChange(change: KeyChange): void {
-    for (const listener of this.#listeners) listener(change)
   }
 
   #onTakeOver(): Promise<void> {

@@ -1,12 +1,15 @@
 /**
  * Key records in memory: a known secret is found without waiting, an unknown one asks the ledger once. Balances are never kept here, because only the ledger decides on them.
- * Rules: keys.md "Key records"; nodes.md "Notifications". A changed key is forgotten in the same turn in which its change is committed.
+ * Rules: keys.md "Key records", "Imported keys"; nodes.md "Notifications". A changed key is forgotten in the same turn in which its change is committed.
  */
 
 import { type BoundedMap, boundedMap } from '../../core/bounded-map.ts'
+import { type ByteString, fromBytes } from '../../core/bytes/byte-string.ts'
+import { mayBeForeign } from '../../core/foreign-secret.ts'
 import { isSecret, type KeyRecord } from '../../core/key.ts'
 import type { Ledger } from '../ledger.ts'
-import { hashOf, hashTextOf } from '../operations/secret-hash.ts'
+import { hashOf } from '../operations/secret-hash.ts'
+import { ForeignSecrets } from './foreign-secrets.ts'
 
 export type KeyStoreOptions = Readonly<{
   now: () => number
@@ -20,10 +23,11 @@ export type KeyStoreOptions = Readonly<{
   isCurrent?: (askedAtMs: number) => boolean
   monotonicMs?: () => number
   /** Decides how long to wait for the ledger; default: until it answers. */
-  whileHeard?: (asking: Promise<Found>) => Promise<Found>
+  whileHeard?: <T>(asking: Promise<T>) => Promise<T | 'unavailable'>
 }>
 
 type Found = KeyRecord | undefined | 'unavailable'
+type Sought = Found | 'malformed'
 /** `askedAtMs`: when the ledger was asked, by the monotonic clock. */
 type Cached = Readonly<{ record: KeyRecord; until: number; askedAtMs: number }>
 type Unknown = Readonly<{ until: number; askedAtMs: number }>
@@ -35,16 +39,17 @@ export class KeyStore {
   readonly #unknownTtlMs: number
   readonly #isCurrent: (askedAtMs: number) => boolean
   readonly #monotonicMs: () => number
-  readonly #whileHeard: (asking: Promise<Found>) => Promise<Found>
+  readonly #whileHeard: <T>(asking: Promise<T>) => Promise<T | 'unavailable'>
   readonly #records: BoundedMap<Cached>
   /** Hashes of unknown secrets, and until when they count as unknown. They are kept apart from the records, so that guesses cannot push keys out. */
   readonly #unknowns: BoundedMap<Unknown>
+  readonly #foreign: ForeignSecrets
   readonly #hashesOfKey = new Map<string, Set<string>>()
   readonly #asked = new Map<string, Promise<Found>>()
   /** Counts changes: an answer that was on its way during a change may be older than the change, and is not kept. */
   #changes = 0
 
-  constructor(ledger: Pick<Ledger, 'findKey' | 'onKeyChange'>, options: KeyStoreOptions = { now: Date.now }) {
+  constructor(ledger: Pick<Ledger, 'findKey' | 'foreignHeads' | 'onKeyChange' | 'onImport'>, options: KeyStoreOptions = { now: Date.now }) {
     this.#ledger = ledger
     this.#now = options.now
     this.#recordTtlMs = options.recordTtlMs ?? 30_000
@@ -54,27 +59,50 @@ export class KeyStore {
     this.#whileHeard = options.whileHeard ?? ((asking) => asking)
     this.#records = boundedMap(options.recordsMax ?? 100_000, (cached, hash) => this.#unlink(cached.record.id, hash))
     this.#unknowns = boundedMap(options.unknownsMax ?? 10_000)
+    this.#foreign = new ForeignSecrets(ledger, { isCurrent: this.#isCurrent, monotonicMs: this.#monotonicMs })
     ledger.onKeyChange(({ keyId }) => this.#forget(keyId))
   }
 
-  /** The record of a live, disabled or expired key; undefined: no such key, or the secret was rotated away. The record is returned without waiting when it is known. */
-  find(secret: string): Found | Promise<Found> {
-    const hash = hashTextOf(secret)
-    const now = this.#now()
+  /**
+   * The record of a live, disabled or expired key; undefined: no such key, or the secret was rotated away; `malformed`: no secret of this ledger can be so. The record is
+   * returned without waiting when it is known.
+   */
+  find(secret: string): Sought | Promise<Sought> {
+    const hash = hashOf(secret)
+    const cached = this.#cached(fromBytes(hash))
+    if (cached !== undefined) return this.#current(cached)
+    if (isSecret(secret)) return this.#seek(hash)
+    if (!mayBeForeign(secret)) return 'malformed'
+    const sought = this.#foreign.seek(secret, hash)
+    return sought instanceof Promise ? this.#whileHeard(sought.then((found) => this.#foreignKey(found))) : this.#foreignKey(sought)
+  }
+
+  #foreignKey(sought: Awaited<ReturnType<ForeignSecrets['seek']>>): Sought | Promise<Sought> {
+    if (sought === 'none') return undefined
+    if (typeof sought === 'string') return sought
+    const cached = this.#cached(fromBytes(sought))
+    return cached === undefined ? this.#seek(sought) : this.#current(cached)
+  }
+
+  #cached(hash: ByteString): KeyRecord | undefined {
     const cached = this.#records.get(hash)
-    if (cached !== undefined && now < cached.until && this.#isCurrent(cached.askedAtMs)) return this.#current(cached.record)
+    return cached !== undefined && this.#now() < cached.until && this.#isCurrent(cached.askedAtMs) ? cached.record : undefined
+  }
+
+  /** Asks the ledger, unless it said a moment ago that it has no such key. */
+  #seek(secretHash: Uint8Array): Found | Promise<Found> {
+    const hash = fromBytes(secretHash)
     const unknown = this.#unknowns.get(hash)
-    if (unknown !== undefined && now < unknown.until && this.#isCurrent(unknown.askedAtMs)) return undefined
-    if (!isSecret(secret)) return undefined
+    if (unknown !== undefined && this.#now() < unknown.until && this.#isCurrent(unknown.askedAtMs)) return undefined
     // When `whileHeard` gives up, the question to the ledger goes on, is not asked again, and its answer is kept.
-    const asked = this.#asked.get(hash) ?? this.#ask(secret, hash)
+    const asked = this.#asked.get(hash) ?? this.#ask(secretHash, hash)
     return this.#whileHeard(asked).then((found) => (typeof found === 'object' ? this.#current(found) : found))
   }
 
-  #ask(secret: string, hash: string): Promise<Found> {
+  #ask(secretHash: Uint8Array, hash: string): Promise<Found> {
     const changes = this.#changes
     const askedAtMs = this.#monotonicMs()
-    const asked = this.#ledger.findKey(hashOf(secret)).then((found) => {
+    const asked = this.#ledger.findKey(secretHash).then((found) => {
       if (this.#asked.get(hash) === asked) this.#asked.delete(hash)
       if (changes === this.#changes) this.#keep(hash, found, askedAtMs)
       return found

@@ -164,6 +164,7 @@ export class KeyWallets {
       case 'giveLink':
       case 'setChat':
       case 'createCodes':
+      case 'importKeys':
       case 'disableCodes':
       case 'createToken':
       case 'revokeToken':

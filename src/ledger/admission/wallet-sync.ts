@@ -19,6 +19,7 @@ type Around = Readonly<{
   ends: RequestEnds
   isShared: boolean
   onChange: (change: KeyChange) => void
+  onImport: () => void
   onFault: (fault: Readonly<{ problem: string; bug: unknown }>) => void
 }>
 
@@ -42,7 +43,11 @@ export class WalletSync {
 
   /** Takes another node's message, and reads the rows, which have the change by now. */
   hear(message: Exclude<NodeMessage, { kind: 'giveBack' }>): void {
-    const { wallets, onChange } = this.#around
+    const { wallets, onChange, onImport } = this.#around
+    if (message.kind === 'import') {
+      onImport()
+      return
+    }
     if (message.kind === 'credit') {
       const keyId = wallets.keys.keyOfAccount(message.accountId)
       this.read(keyId === undefined ? [] : [keyId])
@@ -82,7 +87,7 @@ export class WalletSync {
   }
 
   #learn(task: Task, answer: Answer, failure: Heard['failure']): void {
-    const { wallets, ends, isShared } = this.#around
+    const { wallets, ends, isShared, onImport } = this.#around
     switch (task.kind) {
       case 'settle':
         ends.learnSettle(task.debit, answer, failure)
@@ -94,13 +99,16 @@ export class WalletSync {
         ends.learnAttempts(task.calls, answer)
         return
       case 'operate':
-        if (typeof answer === 'object' && 'isNew' in answer) wallets.keys.apply(task.operation, answer.isNew, answer.redeemedPicos)
-        else if (isShared) this.#isActIndeterminate ||= (answer as OperationResult).result === 'unavailable'
+        if (typeof answer === 'object' && 'isNew' in answer) {
+          wallets.keys.apply(task.operation, answer.isNew, answer.redeemedPicos)
+          if (task.operation.kind === 'importKeys') onImport()
+        } else if (isShared) this.#isActIndeterminate ||= (answer as OperationResult).result === 'unavailable'
         return
       case 'checkpoint':
       case 'ask':
       case 'release':
       case 'findKey':
+      case 'foreignHeads':
       case 'keyStates':
       case 'findIdempotency':
       case 'findToken':

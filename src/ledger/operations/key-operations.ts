@@ -108,12 +108,12 @@ export function setOnKey(writing: Writing, operation: OperationOf<'setKeyActive'
   }
 }
 
-const problemOfLimit = (limit: Picos | null): string | undefined =>
+export const problemOfLimit = (limit: Picos | null): string | undefined =>
   limit !== null && (limit < ZERO || limit > BALANCE_PICOS_MAX)
     ? `a limit is between 0 and ${toExactUsdText(BALANCE_PICOS_MAX)} USD`
     : undefined
 
-const problemOfExpiry = (expiresAt: number | null, now: number): string | undefined =>
+export const problemOfExpiry = (expiresAt: number | null, now: number): string | undefined =>
   expiresAt !== null && expiresAt > now + KEY_EXPIRY_DAYS_MAX * DAY_MS
     ? `a key may expire at most ${KEY_EXPIRY_DAYS_MAX} days ahead`
     : undefined

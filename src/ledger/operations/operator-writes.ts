@@ -7,6 +7,7 @@ import type { Act, Operation, OperationOf } from '../operation.ts'
 import type { Statements } from '../sql/statements.ts'
 import { book, createAccount, creditAccount, renameAccount, setAccountActive, setAccountTags } from './account-operations.ts'
 import { createCodes, disableCodes, redeemCode } from './code-operations.ts'
+import { importKeys } from './import-operations.ts'
 import { createKey, renameKey, rotateKey, setOnKey } from './key-operations.ts'
 import { done, refused, UNCHANGED, type UncommittedResult } from './operation-result.ts'
 import { performByToken } from './token-acts.ts'
@@ -53,6 +54,8 @@ function perform(writing: Writing, operation: Operation): UncommittedResult {
       return createCodes(writing, operation)
     case 'disableCodes':
       return disableCodes(writing, operation)
+    case 'importKeys':
+      return importKeys(writing, operation)
     case 'redeemCode':
       return redeemCode(writing, operation, (topUp) => book(writing, operation.accountId, 'top-up', topUp))
     case 'createToken':

@@ -16,6 +16,7 @@ const TABLES: readonly CopiedTable[] = [
   { schema, name: 'accounts', numbered: 'number', without: ['chain_count', 'chain_hash'] },
   { schema, name: 'keys', numbered: 'number' },
   { schema, name: 'key_secrets' },
+  { schema, name: 'imported_keys' },
   { schema, name: 'models', numbered: 'number' },
   { schema, name: 'price_versions', numbered: 'number' },
   { schema, name: 'upstreams', numbered: 'number' },

@@ -111,6 +111,7 @@ function namesIn(task: Task): Names {
     }
     case 'dropCheckpoint':
     case 'findKey':
+    case 'foreignHeads':
     case 'keyStates':
     case 'findIdempotency':
     case 'findToken':

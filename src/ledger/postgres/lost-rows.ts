@@ -32,6 +32,7 @@ function targetOf(operation: Operation): string {
   if ('batchId' in operation) return operation.batchId
   if ('tokenId' in operation) return operation.tokenId
   if ('upstream' in operation) return operation.upstream
+  if (operation.kind === 'importKeys') return operation.system
   if (operation.kind === 'giveLink') return operation.email
   return operation.kind === 'setAccess' ? (operation.accountId ?? operation.email) : operation.accountId
 }

@@ -32,6 +32,8 @@ function isMessage(given: unknown): given is NodeMessage {
   switch (kind) {
     case 'keys':
       return (stop === null || stop === 'disabled') && Array.isArray(keyIds) && keyIds.every((keyId) => typeof keyId === 'string')
+    case 'import':
+      return true
     case 'credit':
       return typeof accountId === 'string'
     case 'giveBack':

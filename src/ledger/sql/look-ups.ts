@@ -1,11 +1,12 @@
 /** The reads of the writer's connection: a key by its secret, what it may do, and what an operator's write must look at first. */
 
 import { and, desc, eq, gt, sql } from 'drizzle-orm'
-import { accounts, keySecrets, keys } from '../../../db/schema/accounts.ts'
+import { accounts, importedKeys, keySecrets, keys } from '../../../db/schema/accounts.ts'
 import { meta } from '../../../db/schema/boots.ts'
 import { codeBatches, codes, credits } from '../../../db/schema/credits.ts'
 import { apiTokens, apiWrites } from '../../../db/schema/operator-api.ts'
 import { idempotency } from '../../../db/schema/requests.ts'
+import type { ForeignForm } from '../../core/key.ts'
 import { type Connection, ormOf } from './connection.ts'
 
 export const lookUps = (db: Connection) => ({
@@ -13,6 +14,7 @@ export const lookUps = (db: Connection) => ({
   ...accountLookUps(db),
   ...keyLookUps(db),
   ...secretLookUps(db),
+  ...importLookUps(db),
   ...creditLookUps(db),
   ...codeLookUps(db),
   ...tokenLookUps(db),
@@ -124,6 +126,9 @@ function keyLookUps(db: Connection) {
 function secretLookUps(db: Connection) {
   const orm = ormOf(db)
   return {
+    foreignHashes: db.query<{ hash: Uint8Array }, { form: ForeignForm }>(
+      "SELECT hash FROM key_secrets WHERE form <> 'own' AND form = $form ORDER BY hash",
+    ),
     newestSecret: orm
       .select({ display: keySecrets.display })
       .from(keySecrets)
@@ -147,6 +152,17 @@ function secretLookUps(db: Connection) {
       .prepare(),
   }
 }
+
+/** What earlier imports brought from a system, by its names there. */
+const importLookUps = (db: Connection) => ({
+  importedKeys: ormOf(db)
+    .select({ source: importedKeys.sourceKey, account: importedKeys.sourceAccount, id: accounts.id, number: accounts.number })
+    .from(importedKeys)
+    .innerJoin(keys, eq(keys.number, importedKeys.keyNumber))
+    .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
+    .where(eq(importedKeys.system, given('system')))
+    .prepare(),
+})
 
 function creditLookUps(db: Connection) {
   const orm = ormOf(db)

@@ -1,7 +1,7 @@
 /** The statements of the operator's writes: accounts, keys, secrets, top-ups, codes, tokens, and the audit log. Rules: ledger.md "Guards"; operator.md "Keys and accounts". */
 
 import { sql } from 'drizzle-orm'
-import { accounts, keySecrets, keys } from '../../../db/schema/accounts.ts'
+import { accounts, importedKeys, keySecrets, keys } from '../../../db/schema/accounts.ts'
 import { auditLog } from '../../../db/schema/audit-log.ts'
 import { codeBatches, codes, credits } from '../../../db/schema/credits.ts'
 import { apiTokens } from '../../../db/schema/operator-api.ts'
@@ -11,6 +11,7 @@ import { type Connection, ormOf } from './connection.ts'
 export const operatorStatements = (db: Connection) => ({
   ...accountWrites(db),
   ...keyWrites(db),
+  ...importWrites(db),
   ...codeWrites(db),
   ...tokenWrites(db),
 })
@@ -110,6 +111,35 @@ function keyWrites(db: Connection) {
     setKeyExpiry: db.query<undefined, { keyId: string; expiresAt: number | null }>(
       'UPDATE keys SET expires_at = $expiresAt WHERE id = $keyId AND expires_at IS DISTINCT FROM $expiresAt',
     ),
+  }
+}
+
+function importWrites(db: Connection) {
+  const orm = ormOf(db)
+  return {
+    insertForeignSecret: orm
+      .insert(keySecrets)
+      .values({
+        hash: given('hash'),
+        keyNumber: given('key'),
+        display: given('display'),
+        validUntil: given('validUntil'),
+        createdAt: given('now'),
+        form: given('form'),
+      })
+      .prepare(),
+    insertImported: orm
+      .insert(importedKeys)
+      .values({
+        keyNumber: given('key'),
+        system: given('system'),
+        sourceAccount: given('account'),
+        sourceKey: given('source'),
+        accountPicos: given('balance'),
+        limitPicos: given('limit'),
+        importedAt: given('now'),
+      })
+      .prepare(),
   }
 }
 

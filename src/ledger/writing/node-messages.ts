@@ -11,7 +11,11 @@ const HEAD_BYTES = 200
 /** The messages of an operator's write to the other nodes. */
 export const messagesOf = (lane: number, operation: Operation, changes: readonly KeyChange[]): readonly NodeMessage[] => {
   const accountId = creditedBy(operation)
-  return [...keysMessages(lane, changes), ...(accountId === undefined ? [] : [{ kind: 'credit', lane, accountId } as const])]
+  return [
+    ...keysMessages(lane, changes),
+    ...(accountId === undefined ? [] : [{ kind: 'credit', lane, accountId } as const]),
+    ...(operation.kind === 'importKeys' ? [{ kind: 'import', lane } as const] : []),
+  ]
 }
 
 function creditedBy(operation: Operation): string | undefined {

@@ -1,6 +1,8 @@
 /** The reads of the writer's connection, which see the writes of their group: a key, the rows of wallets, an idempotency key, a token. Rules: ledger.md "Wallets". */
 
 import { accountIdsOf, type TokenRecord } from '../../core/api-token.ts'
+import { type ForeignHeads, headOf } from '../../core/foreign-secret.ts'
+import type { ForeignForm } from '../../core/key.ts'
 import type { IdempotentUse } from '../ledger.ts'
 import type { Statements } from '../sql/statements.ts'
 import type { Answer, FoundKey, KeyState, ReadTask } from '../task.ts'
@@ -9,6 +11,8 @@ export function readOf(statements: Statements, task: ReadTask): Answer {
   switch (task.kind) {
     case 'findKey':
       return findKey(statements, task.secretHash)
+    case 'foreignHeads':
+      return foreignHeads(statements)
     case 'keyStates':
       return task.keyIds.map((keyId) => statements.keyState.get({ keyId })).filter((state) => state !== undefined)
     case 'findIdempotency':
@@ -38,6 +42,13 @@ function findKey(statements: Statements, secretHash: Uint8Array): FoundKey | und
     toppedUpAt,
   }
   return { record, state }
+}
+
+/** The statement orders the hashes, so their heads are in order, too. */
+function foreignHeads(statements: Statements): ForeignHeads {
+  const headsOf = (form: ForeignForm): BigUint64Array =>
+    BigUint64Array.from(statements.foreignHashes.all({ form }), ({ hash }) => headOf(hash))
+  return { exact: headsOf('exact'), channel: headsOf('channel') }
 }
 
 type FindIdempotency = Extract<ReadTask, { kind: 'findIdempotency' }>
