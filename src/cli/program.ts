@@ -78,6 +78,7 @@ const COMMANDS: Readonly<Record<string, Add>> = {
   audit: async (program, { run }) => (await import('./audit.ts')).addAudit(program, run),
   reconcile: async (program, { run }) => (await import('./reconcile.ts')).addReconcile(program, run),
   reprice: async (program, { run }) => (await import('./reprice.ts')).addReprice(program, run),
+  import: async (program, { run }) => (await import('./import.ts')).addImport(program, run),
   people: async (program, { run }) => (await import('./people.ts')).addPeople(program, run),
   verify: async (program, { run }) => (await import('./verify.ts')).addVerify(program, run),
   statement: async (program, { run }) => (await import('./statement.ts')).addStatement(program, run),

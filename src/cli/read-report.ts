@@ -9,11 +9,11 @@ import { noLedger, type Stop, wrongUse } from './environment.ts'
 /** How long a statement may take: one statement of `verify` looks at every row. */
 export const STATEMENT_MS = 600_000
 
-/** The result of `read`, or why there is no ledger to read. */
-export function readReport<T>(context: CommandContext, read: (report: Report) => T): T | Stop {
+/** The result of `read`, or why there is no ledger to read. `missing`: the result where there is none yet; default: that is a problem, too. */
+export function readReport<T>(context: CommandContext, read: (report: Report) => T, missing?: () => T): T | Stop {
   const { startSyncDriver } = context.environment
   const report = openReport({ ...context.config.ledger, startSyncDriver, statementMs: STATEMENT_MS })
-  if ('problem' in report) return stopOf(report)
+  if ('problem' in report) return report.problem === 'missing' && missing !== undefined ? missing() : stopOf(report)
   try {
     return read(report)
   } catch (error) {

@@ -9,6 +9,9 @@ import chatServers from './operate/chat-servers.md' with { type: 'text' }
 import clouds from './operate/clouds.md' with { type: 'text' }
 import commands from './operate/commands.md' with { type: 'text' }
 import highAvailability from './operate/high-availability.md' with { type: 'text' }
+import importLiteLlm from './operate/import-litellm.md' with { type: 'text' }
+import importNewApi from './operate/import-new-api.md' with { type: 'text' }
+import importOneApi from './operate/import-one-api.md' with { type: 'text' }
 import install from './operate/install.md' with { type: 'text' }
 import metrics from './operate/metrics.md' with { type: 'text' }
 import money from './operate/money.md' with { type: 'text' }
@@ -39,6 +42,9 @@ export const OPERATE_SOURCES: readonly Readonly<{ name: string; source: string }
   { name: 'pool', source: pool },
   { name: 'chat-servers', source: chatServers },
   { name: 'clouds', source: clouds },
+  { name: 'import-litellm', source: importLiteLlm },
+  { name: 'import-one-api', source: importOneApi },
+  { name: 'import-new-api', source: importNewApi },
   { name: 'nodes', source: nodes },
   { name: 'high-availability', source: highAvailability },
   { name: 'simulator', source: simulator },

@@ -14,6 +14,7 @@ import { differencesInDatabase } from './postgres/verify.ts'
 import { AccountLists, type ReportProblem } from './reading/account-lists.ts'
 import { type CheckpointsQuery, checkpointedHolds } from './reading/checkpointed-holds.ts'
 import { CodeLists } from './reading/code-lists.ts'
+import { ImportedKeys } from './reading/imported-keys.ts'
 import { OperatorLists } from './reading/operator-lists.ts'
 import { OperatorReceipts } from './reading/operator-receipts.ts'
 import { type RepricedPart, type RepriceQuery, repricedPart } from './reading/repriced-receipts.ts'
@@ -40,6 +41,7 @@ export class Report {
   readonly codes: CodeLists
   readonly receipts: OperatorReceipts
   readonly tokens: TokenLists
+  readonly imported: ImportedKeys
   readonly #db: Connection
   readonly #place: Place
 
@@ -51,6 +53,7 @@ export class Report {
     this.codes = new CodeLists(db)
     this.receipts = new OperatorReceipts(db)
     this.tokens = new TokenLists(db)
+    this.imported = new ImportedKeys(db)
   }
 
   /** The nodes of a ledger on Postgres; a file has one writer and no nodes. */

@@ -84,6 +84,7 @@ test(
       { argv: ['audit', 'list'], out: /"ref": "code:batch_/ },
       { argv: ['reconcile', 'report.json'] },
       { argv: ['reprice', '--models', 'dearer.toml'], out: /"claude-sonnet-5-5"/ },
+      { argv: ['import', '--check'], out: /"ok": true/ },
       { argv: ['people', 'invite', 'ann@example.com', '--account', 'acme'], out: /http/ },
       { argv: ['people', 'list'], out: /ann@example\.com/ },
       { argv: ['people', 'reset', 'ann@example.com'], code: 2, err: /no person has the e-mail/ },

@@ -1,0 +1,138 @@
+/**
+ * LiteLLM's rows as accounts and keys. Its token is the SHA-256 of the whole key, as ours is; a key that does not begin with `sk-` stands there bare. The user, else the
+ * team, else the key itself is the account: the first that has a budget. Rules: operator.md "Import". Its schema: https://docs.litellm.ai/docs/proxy/db_info
+ */
+
+import { displayOf } from '../key.ts'
+import { BALANCE_PICOS_MAX, maxPicos, ZERO } from '../money.ts'
+import { Budgets, type LiteLlmRows, oldHashesOf, type Pot } from './litellm-budgets.ts'
+import { Accounts, EXPIRY_CUT, expiryOf, type Mapped, type MappedKey, type MappingRules, planOf, problemOfSecret } from './mapped.ts'
+import { flagIn, isFilled, numberIn, type Row, textIn, textsIn } from './row.ts'
+
+/** The keys by which people are signed in to its own pages. */
+const SIGN_INS = 'litellm-dashboard'
+
+type Around = Readonly<{
+  budgets: Budgets
+  old: ReturnType<typeof oldHashesOf>
+  accounts: Accounts
+  rules: MappingRules
+}>
+
+export function mapLiteLlm(rows: LiteLlmRows, rules: MappingRules): Mapped {
+  const accounts = new Accounts()
+  const around = { budgets: new Budgets(rows), old: oldHashesOf(rows.deprecated), accounts, rules }
+  for (const row of rows.keys) mapKey(row, around)
+  return accounts.mapped()
+}
+
+function mapKey(row: Row, around: Around): void {
+  const { budgets, accounts, rules } = around
+  const subject = subjectOf(row)
+  const [own, shared] = [budgets.ownOf(row), budgets.sharedBy(row)]
+  const payer = textIn(row, 'team_id') === SIGN_INS ? 'it only signs a person in to the pages there' : payerOf(own, shared)
+  if (typeof payer === 'string') {
+    accounts.note('', subject, false, payer)
+    return
+  }
+  const account = `${payer.kind}:${payer.id}`
+  const limit = own === payer ? undefined : own
+  const secret = secretOf(row, rules)
+  const plan = planOf(modelsOf(row, budgets), rules)
+  const problem = 'problem' in secret ? secret.problem : 'problem' in plan ? plan.problem : problemOfSize(payer, limit)
+  if (problem !== undefined || 'problem' in secret || 'problem' in plan) {
+    accounts.note(account, subject, false, problem ?? '')
+    return
+  }
+  const { expiresAt, isCut } = expiryOf(numberIn(row, 'expires'), rules.now)
+  if (isCut) accounts.note(account, subject, true, EXPIRY_CUT)
+  noteRest(row, { account, subject, limit, payer }, around)
+  const key: MappedKey = {
+    source: textIn(row, 'token'),
+    name: textIn(row, 'key_alias'),
+    display: secret.display,
+    secretHashes: [{ hash: secret.hash, validUntil: null }, ...oldHashes(row, around)],
+    form: 'exact',
+    plan: plan.name,
+    limitPicos: limit === undefined ? null : maxPicos(limit.left.picos, ZERO),
+    expiresAt,
+    isActive: !isBlocked(row, budgets),
+  }
+  accounts.add({ source: account, name: payer.name, balancePicos: maxPicos(payer.left.picos, ZERO) }, key)
+}
+
+const problemOfSize = (...pots: readonly (Pot | undefined)[]): string | undefined =>
+  pots.some((pot) => pot !== undefined && pot.left.picos > BALANCE_PICOS_MAX)
+    ? 'its budget is more than an account can hold here'
+    : undefined
+
+/** The account's budget, or why there is none. */
+function payerOf(own: Pot | undefined, shared: readonly Pot[]): Pot | string {
+  const [pot, ...more] = shared
+  if (pot === undefined) return own ?? 'no budget says how much it may spend: give it one there, or make a key here'
+  if (more.length === 0 && (pot.kind === 'user' || pot.kind === 'team')) return pot
+  const pots = shared.map(({ kind, id }) => `${kind} ${id}`).join(', ')
+  return `it spends of a budget that one account cannot say (${pots}), beside ${own === undefined ? 'no budget' : 'the budget'} of its own`
+}
+
+type Secret = Readonly<{ hash: Uint8Array; display: string }>
+
+function secretOf(row: Row, rules: MappingRules): Secret | Readonly<{ problem: string }> {
+  const token = textIn(row, 'token')
+  const hash = hashOfHex(token)
+  if (hash !== undefined) return { hash, display: displayOf(textIn(row, 'key_name')) }
+  const problem = problemOfSecret(token, rules)
+  return problem === undefined ? { hash: rules.hashOf(token), display: displayOf(token) } : { problem }
+}
+
+const hashOfHex = (text: string): Uint8Array | undefined =>
+  /^[0-9a-f]{64}$/.test(text)
+    ? Uint8Array.from({ length: 32 }, (_, byte) => Number.parseInt(text.slice(2 * byte, 2 * byte + 2), 16))
+    : undefined
+
+function oldHashes(row: Row, { old, rules }: Around): MappedKey['secretHashes'] {
+  const still = (old.get(textIn(row, 'token')) ?? []).filter(({ until }) => until > rules.now)
+  return still.flatMap(({ token, until }) => {
+    const hash = hashOfHex(token)
+    return hash === undefined ? [] : [{ hash, validUntil: until }]
+  })
+}
+
+/** The models of the key, within those of its team and project, or of its user where it has no team. */
+function modelsOf(row: Row, budgets: Budgets): readonly string[] | 'all' {
+  const team = budgets.teamOf(row)
+  const within = [textsIn(team ?? budgets.userOf(row) ?? {}, 'models'), textsIn(budgets.projectOf(row) ?? {}, 'models')]
+  const own = textsIn(row, 'models')
+  const asked = own.includes('all-team-models') ? textsIn(team ?? {}, 'models') : own
+  return [asked, ...within]
+    .filter((models) => models.length > 0 && !models.includes('all-proxy-models'))
+    .reduce<readonly string[] | 'all'>((left, models) => (left === 'all' ? models : left.filter((model) => models.includes(model))), 'all')
+}
+
+const isBlocked = (row: Row, budgets: Budgets): boolean =>
+  [row, budgets.teamOf(row) ?? {}, budgets.projectOf(row) ?? {}].some((one) => flagIn(one, 'blocked'))
+
+const subjectOf = (row: Row): string => `key ${textIn(row, 'key_alias') || textIn(row, 'key_name') || textIn(row, 'token').slice(0, 12)}`
+
+type Noted = Readonly<{ account: string; subject: string; limit: Pot | undefined; payer: Pot }>
+
+/** Notes what comes otherwise than it is there. */
+function noteRest(row: Row, { account, subject, limit, payer }: Noted, { budgets, accounts }: Around): void {
+  const note = (what: string): void => accounts.note(account, subject, true, what)
+  for (const { kind, id, left, duration } of limit === undefined ? [payer] : [payer, limit]) {
+    const what = kind === 'key' ? 'its budget' : `the budget of ${kind} ${id}`
+    if (left.rest !== '') note(`${what} is rounded down: ${left.rest} is left out`)
+    if (left.picos < ZERO) note(`${what} is overspent: it comes as 0`)
+    if (duration !== '') note(`${what} is full again every ${duration} there: what is left of it now comes, once`)
+  }
+  const [user, team] = [budgets.userOf(row) ?? {}, budgets.teamOf(row) ?? {}]
+  if (
+    [row, user, team].some((one) => ['tpm_limit', 'rpm_limit', 'max_parallel_requests'].some((name) => numberIn(one, name) !== undefined))
+  )
+    note('its limits of requests and tokens a minute do not come: here the plan has them')
+  if ([row, team].some((one) => isFilled(one, 'model_max_budget') || isFilled(one, 'budget_limits')))
+    note('its budgets by model or by several windows do not come')
+  if (isFilled(row, 'aliases')) note('its aliases of models do not come')
+  if (textsIn(row, 'allowed_routes').length > 0) note('its list of routes does not come')
+  if (isBlocked(row, budgets)) note('it is blocked there, and comes disabled')
+}
