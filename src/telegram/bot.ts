@@ -48,9 +48,9 @@ export function startBot({ sql, token, apiRoot, answer, onUpdate, ...parts }: Bo
       deleter.wake()
     },
     async close() {
-      worker.close()
       deleter.close()
-      await poller.close()
+      await Promise.all([worker.close(), poller.stop()])
+      await poller.release()
     },
   }
   const worker = new UpdateWorker({

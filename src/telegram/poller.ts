@@ -58,11 +58,15 @@ export class Poller {
     return !this.#ending.signal.aborted && this.#parts.monotonicMs() - this.#claimedAt < CLAIM_MS - MARGIN_MS
   }
 
-  async close(): Promise<void> {
-    const wasMine = this.isMine
+  /** Asks no more. The claim stays until it is released, for the answers that are under way. */
+  async stop(): Promise<void> {
     this.#ending.abort()
     await this.#running
-    if (wasMine) await this.#parts.store.release().catch(() => undefined)
+  }
+
+  /** Lets another process ask at once. A claim that cannot be ended now ends by itself. */
+  async release(): Promise<void> {
+    await this.#parts.store.release().catch(() => undefined)
   }
 
   async #run(): Promise<void> {

@@ -28,6 +28,7 @@ const GIVE_UP_MS = 10 * 60_000
 /** An update that fails by a bug is tried so often. */
 const BUGS_MAX = 3
 const DONE_MAX = 2_000
+const CLOSE_MS = 2_000
 const PAUSE_MS = { first: 1_000, max: 60_000 }
 
 type Waiting = { readonly held: Held; tries: number }
@@ -41,6 +42,7 @@ export class UpdateWorker {
   readonly #known = new Set<number>()
   /** The newest that were answered: a list of those that wait may have been read before. */
   readonly #done = boundedMap<true>(DONE_MAX)
+  readonly #underWay = new Set<Promise<void>>()
   #atOnce = 0
   #isClosed = false
 
@@ -65,9 +67,13 @@ export class UpdateWorker {
     this.#next()
   }
 
-  /** Begins no more answers. Those under way end as if the process had died. */
-  close(): void {
+  /** Begins no more answers, and waits a little for those under way: the next process would give them again. */
+  async close(): Promise<void> {
     this.#isClosed = true
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, CLOSE_MS)
+    await Promise.race([promise, Promise.all(this.#underWay)])
+    clearTimeout(timer)
   }
 
   #next(): void {
@@ -80,7 +86,10 @@ export class UpdateWorker {
       // Its next turn comes after all others have had theirs.
       this.#lines.delete(chat)
       this.#lines.set(chat, line)
-      this.#answer(chat, line, first).catch((bug: unknown) => this.#failed(bug))
+      const answering = this.#answer(chat, line, first)
+        .catch((bug: unknown) => this.#failed(bug))
+        .finally(() => this.#underWay.delete(answering))
+      this.#underWay.add(answering)
     }
   }
 
@@ -109,7 +118,6 @@ export class UpdateWorker {
     const tries = ++waiting.tries
     try {
       const answered = await answer(held)
-      if (this.#isClosed) return undefined
       if (!answered.done && now() - held.takenAt <= GIVE_UP_MS) return answered.afterMs ?? grown(tries)
       await this.#end(held, answered.done ? answered.question : null, answered.done ? 'answered' : 'given up')
       return undefined

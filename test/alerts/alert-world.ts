@@ -13,6 +13,7 @@ import type { AccountFacts, AlertRule, KeyFacts } from '../../src/core/alerts.ts
 import { type Picos, parseUsd, picos } from '../../src/core/money.ts'
 import { makeMetrics } from '../../src/observe/metrics.ts'
 import { Chats } from '../../src/people/chats.ts'
+import { Memberships } from '../../src/people/memberships.ts'
 import { openPeople } from '../../src/people/open-people.ts'
 import type { PeopleStore } from '../../src/people/people-sql.ts'
 import { takePeoplePlace } from '../support/people-place.ts'
@@ -112,6 +113,16 @@ export class AlertWorld {
     const alert = { accountId, rule: BELOW_10, emails: [], webhooks: [], isEnabled: true, createdBy: 'ann@example.com', ...some, id }
     if (!(await this.store.addAlert(alert))) throw new Error('no room')
     return id
+  }
+
+  /** A chat of a member of the account. */
+  async addChat(accountId: string, chat: number, tellsAlerts: boolean): Promise<void> {
+    const memberships = new Memberships(this.sql, () => this.nowMs)
+    const { id } = await memberships.add({ email: `chat${chat}@example.com`, name: '', isProven: true })
+    await memberships.join(id, { accountId, role: 'owner' })
+    const chats = new Chats(this.sql, () => this.nowMs)
+    await chats.add({ chat, name: '', personId: id, accountId })
+    await chats.setTellsAlerts(chat, tellsAlerts)
   }
 
   async addWebhook(accountId: string, url: string, id = `hook_${Bun.randomUUIDv7()}`): Promise<string> {

@@ -237,6 +237,39 @@ test('mail that the server does not take is tried again; without mail at all it 
   expect((await deliveries())[0]?.lastProblem).toBe('no mail is set up')
 })
 
+test('chats that want alerts are told every one of their account, those that were removed meanwhile none, and one that blocked the bot is given up', async () => {
+  for (const [chat, wants] of [
+    [1, true],
+    [2, true],
+    [3, true],
+    [4, false],
+  ] as const)
+    await world.addChat('acct_1', chat, wants)
+  await world.addChat('acct_2', 5, true)
+  await world.addAlert('acct_1')
+  world.balances.set('acct_1', usd('1'))
+  const told: string[] = []
+  const sendChat = (chat: string, text: string) => {
+    told.push(`${chat} ${text.split('\n')[0]}`)
+    return Promise.resolve(chat === '2' ? 'the chat takes no messages of the bot' : { status: 200, problem: null })
+  }
+  world.start({ sendChat: undefined })
+  await until(async () => (await states()).length === 3 && (await states()).every((state) => state === 'failed'))
+  expect((await deliveries())[0]?.lastProblem).toBe('no bot is set up')
+  await world.die()
+  await world.query("UPDATE deliveries SET state = 'waiting', done_at = NULL")
+  await world.query('DELETE FROM telegram_chats WHERE chat = 3')
+  world.start({ sendChat })
+  await until(async () => (await states()).every((state) => state !== 'waiting'))
+  expect(told.toSorted()).toEqual(['1 Balance below 10 USD', '2 Balance below 10 USD'])
+  const ends = (await deliveries()).map(({ target, state, lastProblem }) => [target, state, lastProblem] as const)
+  expect(ends.toSorted()).toEqual([
+    ['1', 'delivered', null],
+    ['2', 'failed', 'the chat takes no messages of the bot'],
+    ['3', 'failed', 'no chat of the account'],
+  ])
+})
+
 test('an account has so many alerts, webhooks, deliveries that wait and events that are kept; what has no room is counted', async () => {
   for (let n = 0; n < ALERT_BOUNDS.alerts; n++)
     await world.addAlert('acct_1', { rule: { kind: 'key_limit_used', percent: 50, keyId: null }, emails: ['ann@example.com'] })

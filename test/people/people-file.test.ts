@@ -49,6 +49,27 @@ test('a second process finds the same secret, and cookies of the first', async (
   await elsewhere.close()
 })
 
+test('a file of an older program keeps its deliveries, and takes those to chats', async () => {
+  world = new PeopleWorld()
+  const path = join(world.folder, 'older.db')
+  const older = new Database(path)
+  for (const name of ['schema', 'alerts']) older.run(await Bun.file(`src/people/${name}.sql`).text())
+  older.run('PRAGMA user_version = 2')
+  older.run("INSERT INTO alert_events (id, account_id, alert_id, body, created_at) VALUES ('evt_1', 'acc_1', NULL, '{}', 1)")
+  const deliver = "INSERT INTO deliveries (event_id, account_id, channel, target, next_at, attempts) VALUES ('evt_1', 'acc_1'"
+  older.run(`${deliver}, 'email', 'a@example.com', 7, 3)`)
+  older.close()
+  const file = openPeopleFile(path)
+  file.run(`${deliver}, 'telegram', '7', 8, 0)`)
+  expect(() => file.run(`${deliver}, 'pigeon', '7', 8, 0)`)).toThrow('CHECK')
+  const rows = file.query('SELECT number, channel, target, next_at AS next, attempts, state FROM deliveries ORDER BY number').all()
+  file.close()
+  expect(rows).toEqual([
+    { number: 1, channel: 'email', target: 'a@example.com', next: 7, attempts: 3, state: 'waiting' },
+    { number: 2, channel: 'telegram', target: '7', next: 8, attempts: 0, state: 'waiting' },
+  ])
+})
+
 test('a file of a newer program is left alone', async () => {
   world = new PeopleWorld()
   await world.people.db.run('PRAGMA user_version = 99')
