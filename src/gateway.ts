@@ -18,6 +18,7 @@ import { ClientLimits } from './http/client-limit.ts'
 import { seesSockets } from './http/kernel-sockets.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { Reads } from './ledger/reading/reads.ts'
+import { Verifier } from './ledger/reading/verifier.ts'
 import { socketBeside } from './ledger/relays/socket-file.ts'
 import { alarmsOfLedger, ledgerOfGateway, noteFound, PAGES } from './ledger-of-gateway.ts'
 import { type Listeners, type ListenProblem, listen } from './listeners.ts'
@@ -42,6 +43,8 @@ export type GatewayOptions = Readonly<{
   config: Config
   /** Reads the configuration anew, to show what a reload would change; default: nothing would. */
   readConfig?: () => Config | ConfigProblems
+  /** Has all processes of this set reload; default: nothing happens. */
+  askReload?: () => void
   startThread: () => Worker
   /** Makes a Worker of `src/ledger/postgres/sync-driver.ts`. */
   startSyncDriver: () => Worker
@@ -120,7 +123,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const clientLimits = new ClientLimits({ limits: world.limits, now: monotonicMs })
   const ask = config.ledger.kind === 'postgres' ? () => site.people().db.ask : undefined
   const store = historyBeside({ path, startThread: options.startHistoryThread, ask }, world)
-  const site = siteOf(world, path, { options, state, alarms, upstreams: pool, history: store, running: () => relay.running })
+  const verifier = new Verifier({ place: { ...config.ledger, path }, startThread, now: Date.now, onFault })
+  const site = siteOf(world, path, { options, state, alarms, verifier, upstreams: pool, history: store, running: () => relay.running })
   const history = new HistoryWriting({ store, recorder, monotonicMs })
   const app = buildApp({ world, relay, keyLimits, rates, clientLimits })
   const isShared = options.isShared ?? (config.ledger.kind === 'postgres' || isRelay(config))
@@ -159,16 +163,17 @@ type SiteParts = Readonly<{
   options: GatewayOptions
   state: GatewayState
   alarms: Alarms
+  verifier: Verifier
   upstreams: UpstreamPool
   history: Pick<HistoryStore, 'read'>
   running: () => number
 }>
 
 function siteOf(world: World, path: string, { options, state, ...parts }: SiteParts): OpenedSite {
-  const { stripeAddress, telegramAddress, readConfig = () => state.config } = options
+  const { stripeAddress, telegramAddress, readConfig = () => state.config, askReload = () => undefined } = options
   if (isRelay(options.config)) return siteElsewhere(world, state, socketBeside(path, PAGES), stripeAddress)
   const urls = () => ({ cabinet: state.url, console: state.operatorUrl })
-  return siteOfGateway({ ...parts, world, config: () => state.config, readConfig, urls, stripeAddress, telegramAddress })
+  return siteOfGateway({ ...parts, world, config: () => state.config, readConfig, askReload, urls, stripeAddress, telegramAddress })
 }
 
 const isRelay = ({ ledger }: Config): boolean => ledger.kind === 'sqlite' && ledger.part === 'relay'

@@ -14,6 +14,7 @@ import { registerGauges } from './gauges.ts'
 import { historyBeside } from './history-beside.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { Reads } from './ledger/reading/reads.ts'
+import { Verifier } from './ledger/reading/verifier.ts'
 import { RelayHub } from './ledger/relays/hub.ts'
 import { SharedState } from './ledger/relays/shared-state.ts'
 import { socketBeside } from './ledger/relays/socket-file.ts'
@@ -34,6 +35,8 @@ import type { World } from './world.ts'
 type Options = Readonly<{
   config: Config
   readConfig: () => Config | ConfigProblems
+  /** Has all processes of this set reload. */
+  askReload: () => void
   startThread: () => Worker
   startSyncDriver: () => Worker
   startAnswersThread: () => Worker
@@ -78,7 +81,8 @@ export async function startLedgerProcess(options: Options): Promise<LedgerProces
   const wheel = drivenTimerWheel()
   const pool = poolOf(wheel, poolEvents(metrics, log, monotonicMs))
   pool.configure(state.members)
-  const reports = new Reads({ place: { ...config.ledger, path }, startThread: options.startThread, onFault })
+  const reading = { place: { ...config.ledger, path }, startThread: options.startThread, onFault }
+  const reports = new Reads(reading)
   const world = realWorld(state, undefined, { ledger, reports, log, metrics, wheel, upstreams: pool })
   beside.kept = answersBeside(opened, { bytesMax: config.limits.keptAnswersBytes, startThread: options.startAnswersThread }, world)
   noteFound(log, opened)
@@ -87,8 +91,8 @@ export async function startLedgerProcess(options: Options): Promise<LedgerProces
   const addresses = new AskedAddresses({ cabinet: state.url, console: '' })
   const site = siteOfGateway({
     ...{ world, upstreams: pool, alarms, history, stripeAddress: undefined, telegramAddress: undefined },
-    config: () => state.config,
-    readConfig: options.readConfig,
+    verifier: new Verifier({ ...reading, now: Date.now }),
+    ...{ config: () => state.config, readConfig: options.readConfig, askReload: options.askReload },
     urls: () => addresses.now,
     running: () => 0,
   })

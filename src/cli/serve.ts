@@ -62,6 +62,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   const gateway = await startGateway({
     config,
     readConfig: load,
+    askReload: () => askReload(slot),
     startThread: early.take,
     startSyncDriver,
     startBodyThread,
@@ -110,7 +111,15 @@ async function serveLedger(
 ): Promise<number> {
   const { startLedgerProcess } = await import('../ledger-process.ts')
   const threads = { startThread, startSyncDriver, startAnswersThread, startHistoryThread }
-  const begun = await startLedgerProcess({ config, readConfig: load, ...threads, relays, onStep: tellStep, log: logToStderr() })
+  const begun = await startLedgerProcess({
+    config,
+    readConfig: load,
+    askReload: askParent,
+    ...threads,
+    relays,
+    onStep: tellStep,
+    log: logToStderr(),
+  })
   if ('problem' in begun) {
     stderr(`tollgate: ${begun.message}\n`)
     return begun.problem === 'ledger' ? EXIT.ledger : EXIT.finding
@@ -177,6 +186,10 @@ async function stoppedBy(gateway: Served, listen: (drain: () => void) => () => v
 export function reloadOnSignal(gateway: Served, load: () => Config | ConfigProblems): void {
   process.on('SIGHUP', () => reload(gateway, load()))
 }
+
+/** The parent passes a signal on to all processes of its set. */
+const askParent = (): void => void process.kill(process.ppid, 'SIGHUP')
+const askReload = (slot: ProcessSlot | undefined): void => (slot === undefined ? void process.kill(process.pid, 'SIGHUP') : askParent())
 
 function reload(gateway: Served, config: Config | ConfigProblems): void {
   const { log } = gateway.world

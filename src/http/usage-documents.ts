@@ -73,7 +73,7 @@ const REQUEST_FIELDS = {
   not_charged: NOT_CHARGED,
 }
 
-const REQUEST = t.Object(REQUEST_FIELDS, { title: 'UsageRequest', description: 'A request of the key' })
+export const REQUEST = t.Object(REQUEST_FIELDS, { title: 'UsageRequest', description: 'A request of the key' })
 
 const LINE = t.Object(
   {

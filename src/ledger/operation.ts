@@ -127,6 +127,8 @@ export type Operation =
   | Readonly<{ kind: 'setUpstreamOut'; upstream: string; isOut: boolean; now: number }>
   /** Writes only the line, because the people's file says who may sign in. `accountId` null: the access is to the console; with `none`, access to everything ends. */
   | Readonly<{ kind: 'setAccess'; email: string; accountId: string | null; access: 'owner' | 'reader' | 'operator' | 'none'; now: number }>
+  /** Writes only the line, because the process reads its configuration anew. `changes`: how many settings become others. */
+  | Readonly<{ kind: 'reload'; changes: number; now: number }>
   /** Writes only the line that says who gave whom a link to sign in by; the link is in the people's file. */
   | Readonly<{ kind: 'giveLink'; email: string; link: 'password' | 'sign-in'; listener: 'cabinet' | 'console'; now: number }>
   /** A token of the operator's API. `accountIds`: the accounts to which it is bound; empty: it sees all. */

@@ -1,5 +1,5 @@
 /**
- * The ledger thread: the one connection that writes, or one that only checkpoints, only checks or only reads. A Worker's own file: it
+ * The ledger thread: the one connection that writes, or one that only checkpoints, only checks, only verifies or only reads. A Worker's own file: it
  * begins when it is loaded.
  * Rules: ledger.md "One writer"; platform.md "Process".
  */
@@ -7,12 +7,16 @@
 import { parentPort } from 'node:worker_threads'
 import { damageIn } from '../../db/open.ts'
 import { readDebits } from './debit-records.ts'
-import { openForReading } from './open-for-reading.ts'
-import { placeText } from './place.ts'
+import { openForReading, readProblem } from './open-for-reading.ts'
+import { type Place, placeText } from './place.ts'
+import { nodesOf } from './postgres/nodes-report.ts'
 import { openStore as openPostgres } from './postgres/open-store.ts'
+import { differencesInDatabase } from './postgres/verify.ts'
 import { ReadConnection } from './reading/read-connection.ts'
 import type { FromReader, ToReader } from './reading/reports.ts'
+import type { FromVerifier, ToVerifier } from './reading/verifier.ts'
 import { openStore as openFile } from './sqlite/open-store.ts'
+import { differencesInFile } from './sqlite/verify.ts'
 import { WalCheckpointConnection } from './sqlite/wal-checkpointer.ts'
 import type { FromThread, Opened, OpenProblem, TellMigration, ToThread } from './thread-messages.ts'
 import { CommitLoop } from './writing/commit-loop.ts'
@@ -25,14 +29,15 @@ import type { NotApplied, OpenedStore, Store } from './writing/store.ts'
 function run(): void {
   const port = parentPort
   if (port === null) throw new Error('the ledger thread runs in a Worker only')
-  const say = (message: FromThread | FromReader): void => port.postMessage(message)
+  const say = (message: FromThread | FromReader | FromVerifier): void => port.postMessage(message)
   let writing: Writing | undefined
   const checkpoints = new WalCheckpointConnection()
   const reads = new ReadConnection(
     (place) => openForReading({ ...place, startSyncDriver }, true),
     (fault) => say({ kind: 'fault', fault }),
+    nodesOf,
   )
-  const obey = (message: ToThread | ToReader) => {
+  const obey = (message: ToThread | ToReader | ToVerifier) => {
     switch (message.kind) {
       case 'open': {
         const opened = open(message, say)
@@ -51,6 +56,8 @@ function run(): void {
         return say({ kind: 'walCheckpointed' })
       case 'check':
         return say({ kind: 'checked', damage: damageIn(message.path) })
+      case 'verify':
+        return verify(message.place, say)
       case 'read':
         return say({ kind: 'found', finding: reads.answer(message.place, message.question) })
       case 'sound':
@@ -76,7 +83,7 @@ function run(): void {
     process.exit(1)
   }
   process.on('uncaughtException', die)
-  port.on('message', (message: ToThread | ToReader) => {
+  port.on('message', (message: ToThread | ToReader | ToVerifier) => {
     try {
       obey(message)
     } catch (bug) {
@@ -87,6 +94,25 @@ function run(): void {
 
 /** Its URL is found from here also in a compiled binary, where this file stands as it does among the sources. */
 const startSyncDriver = (): Worker => new Worker(new URL('./postgres/sync-driver.ts', import.meta.url))
+
+/** How long a statement may take: one statement looks at every row. */
+const VERIFY_STATEMENT_MS = 600_000
+
+function verify(place: Place, say: (message: FromVerifier) => void): void {
+  const db = openForReading({ ...place, startSyncDriver, statementMs: VERIFY_STATEMENT_MS })
+  if ('problem' in db) {
+    say({ kind: 'unverified', problem: db.message })
+    return
+  }
+  try {
+    const of = place.kind === 'sqlite' ? differencesInFile : differencesInDatabase
+    say({ kind: 'verified', found: of(db, (progress) => say({ kind: 'verifying', progress })) })
+  } catch (error) {
+    say({ kind: 'unverified', problem: readProblem(error, place).message })
+  } finally {
+    db.close()
+  }
+}
 
 type Writing = Opened & Readonly<{ loop: CommitLoop; desk: RelayDesk; opened: OpenedStore; close: () => void }>
 

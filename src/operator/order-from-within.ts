@@ -29,7 +29,9 @@ export async function orderFromWithin(
   if (noted !== undefined && noted.result !== 'done') return noted
   const own = await obey(upstreams, ledger, { ...wish, isNoted })
   if (own.result !== 'done') return own
-  const others = siblings.length === 0 ? 'absent' : await orderEverywhere(place, { ...wish, isNoted }, { waits, but: path })
+  // The token is looked at by the ledger alone, which has the line by now.
+  const { by: _, ...told } = act
+  const others = siblings.length === 0 ? 'absent' : await orderEverywhere(place, { ...wish, act: told, isNoted }, { waits, but: path })
   if (others === 'absent') return { ...own, count: 1, places: 1, silent: [] }
   if (others.result !== 'done') return { ...own, count: 1 + siblings.length, places: 1, silent: silentOf(siblings) }
   return {

@@ -5,6 +5,7 @@
 
 import type { Config } from '../config/config.ts'
 import type { ConfigProblems } from '../config/problems.ts'
+import type { Verifier } from '../ledger/reading/verifier.ts'
 import type { Alarms } from '../observe/alarms.ts'
 import { Payments } from '../payments/payments.ts'
 import type { StripeAddress } from '../payments/stripe-api.ts'
@@ -24,6 +25,8 @@ export type SiteParts = Readonly<{
   /** The configuration that is in force now. */
   config: () => Config
   readConfig: () => Config | ConfigProblems
+  askReload: () => void
+  verifier: Verifier
   urls: PeopleParts['urls']
   alarms: Alarms
   history: Site['history']
@@ -75,6 +78,7 @@ export function siteOfGateway({ stripeAddress, telegramAddress, urls, ...parts }
     },
     async close() {
       alerts.close()
+      parts.verifier.close()
       mailer?.close()
       await telegram?.close()
       await people.close()

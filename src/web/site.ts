@@ -4,6 +4,7 @@ import type { Alerts } from '../alerts/alerts.ts'
 import type { Config, PaymentsConfig } from '../config/config.ts'
 import type { ConfigProblems } from '../config/problems.ts'
 import type { HistoryStore } from '../history/store.ts'
+import type { Verifier } from '../ledger/reading/verifier.ts'
 import type { Alarms } from '../observe/alarms.ts'
 import type { Payments } from '../payments/payments.ts'
 import type { People } from '../people/people.ts'
@@ -34,6 +35,10 @@ export type Site = Readonly<{
   config: () => Config
   /** Reads the file anew, as a reload would. */
   readConfig: () => Config | ConfigProblems
+  /** Has all processes of this set read it anew, as a signal does. */
+  askReload: () => void
+  /** Looks over the whole ledger. */
+  verifier: Verifier
   alarms: Alarms
   /** Requests of all processes and nodes by minute and hour. */
   history: Pick<HistoryStore, 'read'>

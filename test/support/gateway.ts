@@ -82,6 +82,8 @@ export type TestGatewayOptions = Readonly<{
   allowPrivate?: boolean
   /** What a reload would read. */
   readConfig?: (inForce: TestConfig) => TestConfig | ConfigProblems
+  /** Called where a signal would be sent. */
+  askReload?: () => void
   /** Makes a thread of the ledger. */
   startThread?: () => Worker
   /** Makes the thread that reads large bodies. */
@@ -197,6 +199,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     log: (line) => lines.push(JSON.parse(line)),
     timings: { ...TIMINGS, ...options.timings },
     ...(options.readConfig === undefined ? {} : { readConfig: () => options.readConfig?.(config) ?? config }),
+    ...(options.askReload === undefined ? {} : { askReload: options.askReload }),
     ...(options.memoryBytes === undefined ? {} : { memoryBytes: options.memoryBytes }),
     ...(options.stripeAddress === undefined ? {} : { stripeAddress: options.stripeAddress }),
     ...(options.telegramAddress === undefined ? {} : { telegramAddress: options.telegramAddress }),

@@ -163,6 +163,7 @@ export class KeyWallets {
       case 'setAccess':
       case 'giveLink':
       case 'setChat':
+      case 'reload':
       case 'createCodes':
       case 'importKeys':
       case 'disableCodes':

@@ -8,6 +8,7 @@ import { NO_HASH, nextHash } from './chain.ts'
 import type { ChainRow } from './chain-row.ts'
 import { ChainRows } from './chain-rows.ts'
 import type { Difference } from './difference.ts'
+import { NO_TELL, type TellProgress } from './verify-progress.ts'
 
 /** `hash`: the stored hash of the last row. `again`: the hash that the row's text gives, if it differs. Both are undefined if the row before is missing. */
 type Head = { count: number; hash: string | undefined; again: string | undefined }
@@ -22,14 +23,17 @@ type Lane = Readonly<{ account: number; lane: number }>
 
 class ChainWalk {
   readonly #rows: ChainRows
+  readonly #walked: () => void
   /** The lanes of each account, as the ledger says. */
   #stored: ReadonlyMap<number, readonly number[]> = new Map()
   readonly #heads = new Map<string, Lane & { readonly head: Head }>()
   readonly #credits = new Map<string, number>()
   readonly #found: Difference[] = []
 
-  constructor(rows: ChainRows) {
+  /** `walked`: called with each receipt. */
+  constructor(rows: ChainRows, walked: () => void) {
     this.#rows = rows
+    this.#walked = walked
   }
 
   /** Learns the lanes that accounts have by now; to be called before the rows of these lanes are walked. */
@@ -48,6 +52,7 @@ class ChainWalk {
 
   /** Takes the next receipt of a lane, and the credits that stand before it. */
   receipt(row: ChainRow): void {
+    this.#walked()
     const head = this.#headOf(row)
     if (row.seq > head.count + 1) {
       for (const credit of this.#rows.credits(row.account, row.lane, head.count + 1)) {
@@ -119,9 +124,13 @@ const STEPS_MAX = 20
  * `settledEnd`: a number up to which no receipt can come any more; undefined where that cannot be said. Receipts never change, so those up to it are walked
  * without a snapshot. The rest, and the ends of the chains, are read in one snapshot.
  */
-export function chainFindings(db: Connection, settledEnd: () => number | undefined = () => undefined): readonly Difference[] {
+export function chainFindings(
+  db: Connection,
+  settledEnd: () => number | undefined = () => undefined,
+  tell: TellProgress = NO_TELL,
+): readonly Difference[] {
   const rows = new ChainRows(db)
-  const walk = new ChainWalk(rows)
+  const walk = new ChainWalk(rows, walkTold(db, tell))
   let walked = 0
   for (let step = 0; step < STEPS_MAX; step++) {
     const end = settledEnd()
@@ -131,6 +140,18 @@ export function chainFindings(db: Connection, settledEnd: () => number | undefin
     walked = end
   }
   return db.transaction(() => walkRest(db, rows, walk, BigInt(walked)))()
+}
+
+const TOLD_EVERY = 1_000
+
+/** Tells how many receipts were walked, a thousand at a time. */
+function walkTold(db: Connection, tell: TellProgress): () => void {
+  if (tell === NO_TELL) return () => undefined
+  const of = Number(db.query<{ last: bigint }, []>('SELECT coalesce(max(number), 0) AS last FROM receipts').get()?.last ?? 0)
+  let done = 0
+  return () => {
+    if (done++ % TOLD_EVERY === 0) tell({ step: 'chains', done, of: Math.max(of, done) })
+  }
 }
 
 function walkRest(db: Connection, rows: ChainRows, walk: ChainWalk, walked: bigint): readonly Difference[] {

@@ -50,6 +50,8 @@ function perform(writing: Writing, operation: Operation): UncommittedResult {
       return noteOnce(writing, operation.kind, operation.email, { link: operation.link, listener: operation.listener })
     case 'setChat':
       return setChat(writing, operation)
+    case 'reload':
+      return noteOnce(writing, operation.kind, 'configuration', { changes: operation.changes })
     case 'createCodes':
       return createCodes(writing, operation)
     case 'disableCodes':

@@ -1,33 +1,10 @@
 /** The nodes that write a ledger on Postgres, as its tables know them at one moment, by its clock. Rules: nodes.md "Lanes and leases". */
 
-import { type Picos, picos } from '../../core/money.ts'
-import { differencesAmong, type FactDifference, type NodeFacts } from '../../core/node-facts.ts'
+import { picos } from '../../core/money.ts'
+import { differencesAmong, type FactDifference } from '../../core/node-facts.ts'
+import type { NodeReport, NodeState } from '../nodes.ts'
 import type { Connection } from '../sql/connection.ts'
 import { FACTS, readFacts } from './peers.ts'
-
-/**
- * `running`: the node renewed within the last half term. `silent`: it did not, so it admits nothing, and may come back. `lost`: its lease is over, and the next node that
- * looks takes over its requests in flight. `free`: the node ended, or was taken over.
- */
-export type NodeState = 'running' | 'silent' | 'lost' | 'free'
-
-export type NodeReport = Readonly<{
-  lane: number
-  /** The name of the node; if the lane is free, of the last node in it. */
-  name: string
-  state: NodeState
-  /** Unix milliseconds, like `beatAt` and `leaseUntil`. */
-  startedAt: number
-  beatAt: number
-  /** Undefined: the lane is free. */
-  leaseUntil: number | undefined
-  /** The sum of its leases over all accounts. */
-  leasedPicos: Picos
-  /** How many of its requests have been in flight for more than a second. */
-  requestCount: number
-  /** The facts that the node runs with, as far as it has told them. */
-  facts: NodeFacts
-}>
 
 type Row = Readonly<{
   lane: bigint

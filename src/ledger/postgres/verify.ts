@@ -4,15 +4,16 @@ import catalogue from '../../../db/postgres/catalogue.json' with { type: 'json' 
 import invariants from '../../../db/postgres/invariants.sql' with { type: 'text' }
 import type { Difference } from '../chain/difference.ts'
 import { differencesInSteps } from '../chain/verify.ts'
+import type { TellProgress } from '../chain/verify-progress.ts'
 import type { Connection } from '../sql/connection.ts'
 import { catalogueOf } from './catalogue.ts'
 import { isStorageFailure, PostgresError } from './storage-failure.ts'
 
 /** Empty for a sound ledger. If the schema differs, the rows may not be readable at all: then only the schema's differences are returned. */
-export function differencesInDatabase(db: Connection): readonly Difference[] {
+export function differencesInDatabase(db: Connection, tell?: TellProgress): readonly Difference[] {
   const ofSchema = schemaFindings(db)
   try {
-    return [...ofSchema, ...differencesInSteps(db, invariants, () => settledEnd(db))]
+    return [...ofSchema, ...differencesInSteps(db, invariants, () => settledEnd(db), tell)]
   } catch (error) {
     if (ofSchema.length > 0 && error instanceof PostgresError && isOfStatement(error)) return ofSchema
     throw error

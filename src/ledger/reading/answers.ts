@@ -1,25 +1,34 @@
 /** Every question that is read from the rows, and the reader that answers it. Rules: ledger.md "Reads". */
 
+import type { NodeReport } from '../nodes.ts'
 import type { Place } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
 import { AccountReads } from './account-reads.ts'
 import { ConsoleReads } from './console-reads.ts'
 import { CustomerReads } from './customer-reads.ts'
+import { OperatorReads } from './operator-reads.ts'
 import type { Finding, Question } from './reports.ts'
 import { StatementReads } from './statement-reads.ts'
 
-export type Answers = Readonly<{ customers: CustomerReads; accounts: AccountReads; console: ConsoleReads; statements: StatementReads }>
+export type Answers = Readonly<{
+  customers: CustomerReads
+  accounts: AccountReads
+  console: ConsoleReads
+  operators: OperatorReads
+  statements: StatementReads
+}>
 
 /** `db`: a connection that gives integers as bigints. */
-export const answersOf = (db: Connection, place: Place): Answers => ({
+export const answersOf = (db: Connection, place: Place, nodes: () => readonly NodeReport[] = () => []): Answers => ({
   customers: new CustomerReads(db),
   accounts: new AccountReads(db),
   console: new ConsoleReads(db),
+  operators: new OperatorReads(db, nodes),
   statements: new StatementReads(db, place),
 })
 
 export function answerTo(
-  { customers, accounts, console, statements }: Answers,
+  { customers, accounts, console, operators, statements }: Answers,
   question: Exclude<Question, { kind: 'statementKey' }>,
 ): Finding {
   switch (question.kind) {
@@ -71,6 +80,14 @@ export function answerTo(
       return console.usageOfDay(question)
     case 'alertFacts':
       return console.alertFacts(question)
+    case 'usage':
+      return operators.usage(question)
+    case 'checkpoints':
+      return operators.checkpoints(question)
+    case 'tokens':
+      return operators.tokens(question)
+    case 'nodes':
+      return operators.nodes()
     case 'repriced':
       return console.repriced(question)
   }

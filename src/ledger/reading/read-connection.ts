@@ -2,6 +2,7 @@
 
 import type { DatabaseProblem } from '../../../db/problem.ts'
 import { statementKeyAt } from '../chain/statement-key.ts'
+import type { NodeReport } from '../nodes.ts'
 import type { Place } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
 import type { LedgerFault } from '../thread-messages.ts'
@@ -11,12 +12,18 @@ import type { Finding, Question } from './reports.ts'
 export class ReadConnection {
   readonly #onFault: (fault: LedgerFault) => void
   readonly #connect: (place: Place) => Connection | DatabaseProblem
+  readonly #nodesOf: (db: Connection) => readonly NodeReport[]
   #db: Connection | undefined
   #reads: Answers | undefined
 
-  /** `connect` opens the ledger so that nothing can be written. */
-  constructor(connect: (place: Place) => Connection | DatabaseProblem, onFault: (fault: LedgerFault) => void) {
+  /** `connect` opens the ledger so that nothing can be written. `nodesOf`: the nodes of a ledger on Postgres. */
+  constructor(
+    connect: (place: Place) => Connection | DatabaseProblem,
+    onFault: (fault: LedgerFault) => void,
+    nodesOf: (db: Connection) => readonly NodeReport[] = () => [],
+  ) {
     this.#connect = connect
+    this.#nodesOf = nodesOf
     this.#onFault = onFault
   }
 
@@ -45,7 +52,7 @@ export class ReadConnection {
       return undefined
     }
     this.#db = db
-    return answersOf(db, place)
+    return answersOf(db, place, () => (place.kind === 'postgres' ? this.#nodesOf(db) : []))
   }
 }
 

@@ -13,6 +13,7 @@ import type { Place } from '../place.ts'
 import type { LedgerFault } from '../thread-messages.ts'
 import type { AccountFindings, AccountQuestion } from './account-reports.ts'
 import type { ConsoleFindings, ConsoleQuestion } from './console-reports.ts'
+import type { OperatorFindings, OperatorQuestion } from './operator-reports.ts'
 import type { Page } from './page.ts'
 
 export interface Reports {
@@ -27,6 +28,7 @@ export type Unread = 'tooMany' | 'overloaded' | 'unavailable'
 
 export type Question =
   | ConsoleQuestion
+  | OperatorQuestion
   | AccountQuestion
   /** A key with its money, as far as the file knows. */
   | Readonly<{ kind: 'key'; keyId: string }>
@@ -53,7 +55,8 @@ export type QuestionOf<K extends QuestionKind> = Extract<Question, { kind: K }>
 
 /** The answer to each kind of question. */
 export type Findings = AccountFindings &
-  ConsoleFindings & {
+  ConsoleFindings &
+  OperatorFindings & {
     key: KeyAtRest | undefined
     /** Undefined: `after` is no cursor of this key. */
     receipts: ReceiptPage | undefined

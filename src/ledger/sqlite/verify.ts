@@ -5,11 +5,12 @@ import { makeTables } from '../../../db/migrations.ts'
 import invariants from '../../../db/sqlite/invariants.sql' with { type: 'text' }
 import type { Difference } from '../chain/difference.ts'
 import { broken, differences } from '../chain/verify.ts'
+import type { TellProgress } from '../chain/verify-progress.ts'
 import type { Connection } from '../sql/connection.ts'
 
 /** Empty for a sound ledger. */
-export const differencesInFile = (db: Connection): readonly Difference[] =>
-  differences(db, () => [...storageFindings(db), ...schemaFindings(db), ...broken(db, invariants)])
+export const differencesInFile = (db: Connection, tell?: TellProgress): readonly Difference[] =>
+  differences(db, () => [...storageFindings(db), ...schemaFindings(db), ...broken(db, invariants)], tell)
 
 function storageFindings(db: Connection): readonly Difference[] {
   const findings = db.query<{ quick_check: string }, []>('PRAGMA quick_check').all()

@@ -76,7 +76,7 @@ const planDocument = ({ name, models, maxRequestPicos, rates }: Plan) => ({
 })
 
 /** `problems`: mistakes, because of which a reload would change nothing. `needs_restart`: changed settings that a reload leaves as they were. */
-function previewOf({ config, readConfig }: Site) {
+export function previewOf({ config, readConfig }: Pick<Site, 'config' | 'readConfig'>) {
   const read = readConfig()
   if ('problems' in read)
     return { file: read.file ?? null, problems: [...read.problems], changes: [], needs_restart: [], without_effect: [] }

@@ -85,7 +85,7 @@ export const codeRoutes = ({ world, people }: Site, { ask, perform, once, oldFor
   )
 }
 
-const batchDocument = (batch: BatchRow, now: number) => ({
+export const batchDocument = (batch: BatchRow, now: number) => ({
   id: batch.id,
   name: batch.name,
   amount_usd: toExactUsdText(batch.amountPicos),
@@ -97,7 +97,7 @@ const batchDocument = (batch: BatchRow, now: number) => ({
   disabled_at: isoOrNull(batch.disabledAt),
 })
 
-const codeDocument = ({ place, display, accountId, accountName, creditId, redeemedAt }: CodeRow) => ({
+export const codeDocument = ({ place, display, accountId, accountName, creditId, redeemedAt }: CodeRow) => ({
   place,
   code: display,
   account_id: accountId,

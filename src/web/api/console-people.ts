@@ -108,7 +108,7 @@ export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
     .post('/link', ({ caller, body }) => once(caller, 'link', body.id, () => giveLink(caller, body)), { person: true, body: LINK })
 }
 
-async function listOf({ sendsMail, memberships, links, chats }: People) {
+export async function listOf({ sendsMail, memberships, links, chats }: People) {
   const chatsBy = Map.groupBy(await chats.list(), ({ email }) => email)
   return {
     sends_mail: sendsMail,

@@ -1,5 +1,6 @@
 /** Accounts, keys and credits as the operator's API shows them: exact amounts, ISO times. Rules: operator-api.md "Documents"; keys.md "Balance of a key". */
 
+import { Type } from '@sinclair/typebox'
 import { type Static, t } from 'elysia'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { ListedKey } from '../../ledger/reading/account-reports.ts'
@@ -14,7 +15,7 @@ const LISTED_ACCOUNT = {
   balance_usd: EXACT('credited less spent'),
   credited_usd: EXACT('the sum of its credits'),
   spent_usd: EXACT('what its keys were charged'),
-  keys: t.Integer({ description: 'Counted as far as `has_more_keys` says' }),
+  keys: Type.Integer({ description: 'Counted as far as `has_more_keys` says' }),
   has_more_keys: t.Boolean(),
   created_at: AT('when it was made'),
   topped_up_at: AT_OR_NULL('its last credit'),
@@ -24,7 +25,7 @@ export const ACCOUNT = t.Object(
   {
     ...LISTED_ACCOUNT,
     held_usd: EXACT('what requests in flight hold in the process that answers'),
-    held_requests: t.Integer(),
+    held_requests: Type.Integer(),
     last_used_at: AT_OR_NULL('its newest settle'),
   },
   { title: 'Account', description: 'What keys are paid from' },
@@ -44,7 +45,7 @@ const KEY_FIELDS = {
   is_limit_used: t.Boolean(),
   limit_usd: orNull(t.String(), 'USD with all digits; null: no limit of its own'),
   spent_usd: EXACT('what it was charged'),
-  running_requests: t.Integer({ description: 'In the process that answers' }),
+  running_requests: Type.Integer({ description: 'In the process that answers' }),
   created_at: AT('when it was made'),
   expires_at: AT_OR_NULL('its end; null: none'),
   last_used_at: AT_OR_NULL('its newest settle'),

@@ -44,7 +44,7 @@ export function apiActs({ ledger, reports }: Pick<World, 'ledger' | 'reports'>) 
 }
 
 /** The act as the audit log has it. */
-function actOf({ actor, address, by }: ApiCaller, reason = ''): Act | Failure {
+export function actOf({ actor, address, by }: ApiCaller, reason = ''): Act | Failure {
   const line = reason.trim() === '' ? '' : lineOf(reason)
   return line === undefined ? wrong('reason', `At most ${LINE_CHARS_MAX} printable characters`) : { actor, address, reason: line, by }
 }
@@ -62,7 +62,7 @@ function performedOf(result: Result): Performed | Failure {
   }
 }
 
-function failureOf({ problem, what }: Extract<Result, { result: 'refused' }>): Failure {
+export function failureOf({ problem, what }: Extract<Result, { result: 'refused' }>): Failure {
   if (what === 'token') return new Failure(401, 'Invalid API token')
   return what === undefined ? new Failure(400, problem) : wrong(what, problem)
 }

@@ -8,12 +8,19 @@ import { CLIENT_ADDRESS, type Pages } from '../mount.ts'
 import type { Site } from '../site.ts'
 import { accountRoutes } from './accounts.ts'
 import { apiActs } from './acts.ts'
+import { auditRoutes } from './audit.ts'
 import { type Admitted, tokenMacro } from './caller.ts'
+import { codeRoutes } from './codes.ts'
 import { creditRoutes } from './credits.ts'
 import { answer, Failure, wrong } from './failure.ts'
 import { keyRoutes } from './keys.ts'
 import type { Parts } from './parts.ts'
+import { peopleRoutes } from './people.ts'
+import { processRoutes } from './process.ts'
+import { receiptRoutes } from './receipts.ts'
+import { stateRoutes } from './state.ts'
 import { TokenGate } from './token-gate.ts'
+import { usageRoutes } from './usage.ts'
 
 export function operatorApi(site: Site): Pages {
   const { world } = site
@@ -37,8 +44,15 @@ const apiRoutes = (parts: Parts) =>
   new Elysia({ strictPath: true, normalize: false, prefix: '/api/v1', handler: { standardHostname: false } })
     .use(apiErrors())
     .use(accountRoutes(parts))
-    .use(creditRoutes(parts))
     .use(keyRoutes(parts))
+    .use(creditRoutes(parts))
+    .use(codeRoutes(parts))
+    .use(peopleRoutes(parts))
+    .use(receiptRoutes(parts))
+    .use(usageRoutes(parts))
+    .use(auditRoutes(parts))
+    .use(stateRoutes(parts))
+    .use(processRoutes(parts))
 
 /** An act that needs no field may be sent without a body. */
 function withBody(request: Request): Request {

@@ -13,7 +13,7 @@ import { type ApiCaller, maySee, NEEDS_ALL, seesAccount } from './caller.ts'
 import { Failure, forbidden, missing, wrong } from './failure.ts'
 import { type KeysQuery, limitOf, type NewKeyBody, type RotationBody } from './key-bodies.ts'
 import type { Parts } from './parts.ts'
-import { onlyAccount } from './reach.ts'
+import { onlyAccount, seenKey } from './reach.ts'
 import { listDocument, noCursor, pagingOf, refOf, usdOf } from './shapes.ts'
 
 type Shown = Static<typeof KEY>
@@ -45,12 +45,7 @@ function keyLooks({ world, acts: { ask, askAfterWrite } }: Parts) {
     return listDocument(page, (key) => shown(key, running))
   }
 
-  const found = async (caller: ApiCaller, keyId: string, asking: typeof ask = ask): Promise<ListedKey | Failure> => {
-    const page = await asking<'keys'>(caller, { kind: 'keys', search: keyId, limit: 1 })
-    if (page instanceof Failure) return page
-    const key = page?.rows.find(({ id }) => id === keyId)
-    return key === undefined || !seesAccount(caller, key.accountId) ? missing() : key
-  }
+  const found = (caller: ApiCaller, keyId: string, asking: typeof ask = ask) => seenKey(asking, caller, keyId)
 
   const look = async (caller: ApiCaller, keyId: string): Promise<Shown | Failure> => {
     const key = await found(caller, keyId)

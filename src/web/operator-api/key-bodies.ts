@@ -1,5 +1,6 @@
 /** What is sent to the routes of keys. Rules: operator-api.md "Writes"; keys.md "Expiry and rotation". */
 
+import { Type } from '@sinclair/typebox'
 import { type Static, t } from 'elysia'
 import { KEY_EXPIRY_DAYS_MAX } from '../../core/limits.ts'
 import { ZERO } from '../../core/money.ts'
@@ -7,7 +8,7 @@ import { OVERLAP_HOURS_MAX } from '../../ledger/operations/key-writes.ts'
 import { Failure, wrong } from './failure.ts'
 import { ID, orNull, PAGING, REASON, REF, sent, USD, usdOf } from './shapes.ts'
 
-const DAYS = t.Integer({ minimum: 1, maximum: KEY_EXPIRY_DAYS_MAX, description: `A whole number of days, 1 to ${KEY_EXPIRY_DAYS_MAX}` })
+const DAYS = Type.Integer({ minimum: 1, maximum: KEY_EXPIRY_DAYS_MAX, description: `A whole number of days, 1 to ${KEY_EXPIRY_DAYS_MAX}` })
 const NAME = t.String({ maxLength: 500, description: 'A name of 1 to 128 characters' })
 const LIMIT = orNull(t.String({ maxLength: 40 }), 'An amount in USD with all digits, such as "25"; null: no limit of its own')
 export const LIST = sent({
@@ -34,7 +35,7 @@ export const EXTEND = sent({ days: DAYS, reason: REASON }, { title: 'Extension' 
 export const ROTATE = sent(
   {
     overlap_hours: t.Optional(
-      t.Integer({ minimum: 0, maximum: OVERLAP_HOURS_MAX, description: 'How long the old secret stays valid; 0 without' }),
+      Type.Integer({ minimum: 0, maximum: OVERLAP_HOURS_MAX, description: 'How long the old secret stays valid; 0 without' }),
     ),
     ends_promised: t.Optional(t.Boolean({ description: 'End old secrets, too, to which an earlier rotation promised more time' })),
     reason: REASON,

@@ -1,6 +1,6 @@
 /** Fields that the routes share: in bodies, queries and lists. A field that is not known is refused. Rules: operator-api.md "Errors", "Lists". */
 
-import type { TProperties, TSchema } from '@sinclair/typebox'
+import type { TProperties, TSchema, TUnsafe } from '@sinclair/typebox'
 import { t } from 'elysia'
 import { lineOf } from '../../core/line.ts'
 import { BALANCE_PICOS_MAX, type Picos, parseUsd, toExactUsdText, ZERO } from '../../core/money.ts'
@@ -19,6 +19,9 @@ export const sent = <P extends TProperties>(properties: P, options: { title?: st
 
 export const orNull = <S extends TSchema>(schema: S, description?: string) =>
   t.Union([schema, t.Null()], description === undefined ? {} : { description })
+export const oneOf = <const Word extends string>(words: readonly Word[], description: string) =>
+  t.String({ pattern: `^(${words.join('|')})$`, enum: [...words], description }) as unknown as TUnsafe<Word>
+
 export const REASON = t.Optional(t.String({ maxLength: 1_000, description: 'Why, for the audit log: at most 200 printable characters' }))
 export const WHY = sent({ reason: REASON }, { title: 'Reason' })
 export const USD = t.String({ maxLength: 40, description: AMOUNT })
@@ -29,7 +32,7 @@ export const AT = (description: string) => t.String({ description: `ISO 8601, UT
 export const AT_OR_NULL = (description: string) => orNull(t.String(), `ISO 8601, UTC: ${description}`)
 
 export const PAGING = {
-  limit: t.Integer({ default: PAGE, description: `Rows a page, 1 to ${PAGE_MAX}` }),
+  limit: t.Optional(t.Integer({ description: `Rows a page, 1 to ${PAGE_MAX}; ${PAGE} without` })),
   cursor: t.Optional(t.String({ maxLength: 200, description: 'The `next_cursor` of the page before' })),
 }
 export const RANGE = {
@@ -49,8 +52,8 @@ export const listDocument = <Row, Document>({ rows, next }: Page<Row>, documentO
   next_cursor: next,
 })
 
-type Paged = Readonly<{ limit: number; cursor?: string | undefined }>
-export const pagingOf = ({ limit, cursor }: Paged) => ({ limit, ...(cursor === undefined ? {} : { after: cursor }) })
+type Paged = Readonly<{ limit?: number | undefined; cursor?: string | undefined }>
+export const pagingOf = ({ limit = PAGE, cursor }: Paged) => ({ limit, ...(cursor === undefined ? {} : { after: cursor }) })
 
 /** Elysia does not name the field of a number in a query that is out of its bounds, so they are looked at here, for every route. */
 export const problemOfLimit = (query: Readonly<Record<string, unknown>>): Failure | undefined => {
@@ -58,6 +61,9 @@ export const problemOfLimit = (query: Readonly<Record<string, unknown>>): Failur
   return typeof limit !== 'number' || (limit >= 1 && limit <= PAGE_MAX) ? undefined : wrong('limit', `Rows a page, 1 to ${PAGE_MAX}`)
 }
 
+/** The place of a list that is ordered by numbers; a `Failure`: the cursor is none of it. */
+export const numberedPagingOf = (paged: Paged): ReturnType<typeof pagingOf> | Failure =>
+  paged.cursor === undefined || /^\d{1,15}$/.test(paged.cursor) ? pagingOf(paged) : noCursor()
 export const noCursor = (): Failure => wrong('cursor', 'Expected the next_cursor of a page of this list')
 
 type Span = Readonly<{ from?: number; to?: number }>

@@ -1,0 +1,175 @@
+/**
+ * People over the operator's API: listed, invited, removed, given links to come in by. An invitation's link is in one answer alone. Rules: operator-api.md "Writes";
+ * pages.md "People", "Links".
+ */
+
+import { Type } from '@sinclair/typebox'
+import { Elysia, type Static, t } from 'elysia'
+import { isoTime } from '../../core/utc.ts'
+import { invitationMail, resetMail, signInMail } from '../../people/email-templates.ts'
+import { emailOf } from '../../people/memberships.ts'
+import { listOf } from '../api/console-people.ts'
+import type { ApiCaller } from './caller.ts'
+import { answer, ERRORS, Failure, missing, wrong } from './failure.ts'
+import type { Parts } from './parts.ts'
+import { AT, ID, oneOf, orNull, REASON, sent } from './shapes.ts'
+
+const EMAIL = t.String({ maxLength: 254, description: 'An e-mail address' })
+const NO_EMAIL = 'This is no e-mail address'
+const INVITATION = {
+  email: t.String(),
+  account_id: orNull(t.String(), 'null: to the console'),
+  role: t.String({ enum: ['owner', 'reader', 'operator'] }),
+  expires_at: AT('until when the link works'),
+}
+const PEOPLE = t.Object(
+  {
+    sends_mail: t.Boolean(),
+    data: t.Array(
+      t.Object(
+        {
+          email: t.String(),
+          name: t.String(),
+          is_operator: t.Boolean(),
+          accounts: t.Array(t.Object({ id: t.String(), role: t.String() })),
+          sessions: Type.Integer(),
+        },
+        { title: 'Person' },
+      ),
+    ),
+    invitations: t.Array(t.Object({ ...INVITATION, invited_by: t.String() }, { title: 'Invitation' })),
+  },
+  { title: 'People', description: 'Who may come in, all of them' },
+)
+const LINK_FIELDS = {
+  link: orNull(t.String(), 'Shown this once; null in the answer to a repetition'),
+  link_shown: t.Boolean({ description: 'The first answer under this Idempotency-Key had the link' }),
+  is_mailed: t.Boolean(),
+}
+const INVITED = t.Object({ ...INVITATION, ...LINK_FIELDS }, { title: 'Invited' })
+const LINKED = t.Object({ email: t.String(), ...LINK_FIELDS }, { title: 'Linked' })
+const REMOVED = t.Object({ email: t.String(), removed_from: t.String() }, { title: 'Removed' })
+const INVITE = sent(
+  {
+    email: EMAIL,
+    account_id: t.Optional(orNull(ID, 'null, or left out: the console')),
+    role: t.Optional(oneOf(['owner', 'reader'], 'An owner or a reader of the account; owner without')),
+    reason: REASON,
+  },
+  { title: 'InvitationToMake' },
+)
+const REMOVE = sent(
+  {
+    email: EMAIL,
+    from: oneOf(['account', 'console', 'everything'], 'An account, the console or everything'),
+    account_id: t.Optional(ID),
+    reason: REASON,
+  },
+  { title: 'Removal' },
+)
+const LINK = sent(
+  {
+    email: EMAIL,
+    link: oneOf(['password', 'sign-in'], 'A new password or a sign-in'),
+    listener: oneOf(['cabinet', 'console'], 'The cabinet or the console'),
+    reason: REASON,
+  },
+  { title: 'LinkToGive' },
+)
+
+function peopleActs({ site, world, acts: { ask, perform } }: Parts) {
+  const { people } = site
+  const { clock } = world
+  const invite = async (caller: ApiCaller, body: Static<typeof INVITE>): Promise<Static<typeof INVITED> | Failure> => {
+    const { account_id: accountId = null, role = 'owner', reason } = body
+    const email = emailOf(body.email)
+    if (email === undefined) return wrong('email', NO_EMAIL)
+    const account = accountId === null ? null : await ask<'account'>(caller, { kind: 'account', accountId })
+    if (account === undefined) return wrong('account_id', 'There is no such account')
+    if (account instanceof Failure) return account
+    const membership = accountId === null ? null : { accountId, role }
+    const access = membership?.role ?? 'operator'
+    // The line comes first, so that no link is without it; a repetition whose first one died between the two makes the link.
+    const done = await perform(caller, { kind: 'setAccess', email, accountId, access, now: clock.now() }, reason)
+    if (done instanceof Failure) return done
+    const standing = (await people().links.invitations(accountId ?? undefined)).find(
+      (one) => one.email === email && (one.membership?.accountId ?? null) === accountId,
+    )
+    const shown = { email, account_id: accountId, role: access }
+    if (done.repeats !== undefined && standing !== undefined)
+      return { ...shown, expires_at: isoTime(standing.expiresAt), link: null, link_shown: true, is_mailed: false }
+    await people().links.withdraw(email, accountId)
+    const listener = membership === null ? 'console' : 'cabinet'
+    const token = await people().links.invite(email, membership, caller.actor)
+    const link = `${people().origins(listener).base}/${listener}/invite/${token}`
+    const isMailed = people().mayMail(email, `${listener} invitation`)
+    if (isMailed) people().send(email, invitationMail(link))
+    const expiresAt = (await people().links.invitation(token))?.expiresAt ?? 0
+    return { ...shown, expires_at: isoTime(expiresAt), link, link_shown: false, is_mailed: isMailed }
+  }
+  const remove = async (caller: ApiCaller, { from, account_id: accountId, reason, ...body }: Static<typeof REMOVE>) => {
+    const email = emailOf(body.email)
+    if (email === undefined) return wrong('email', NO_EMAIL)
+    if (from === 'account' && accountId === undefined) return wrong('account_id', 'Which account?')
+    const what = from === 'account' ? { accountId: accountId ?? '' } : from === 'console' ? 'operator' : 'all'
+    // Access is removed before the audit log has its line, so that it ends even while the ledger cannot write.
+    const removed = await people().memberships.remove(email, what)
+    if (removed === 'none' && caller.by.once === null) return missing()
+    const ofAccount = from === 'account' ? (accountId ?? null) : null
+    const done = await perform(caller, { kind: 'setAccess', email, accountId: ofAccount, access: 'none', now: clock.now() }, reason)
+    if (done instanceof Failure) return done
+    return removed === 'none' && done.repeats === undefined ? missing() : { email, removed_from: from }
+  }
+  const giveLink = async (
+    caller: ApiCaller,
+    { link: kind, listener, reason, ...body }: Static<typeof LINK>,
+  ): Promise<Static<typeof LINKED> | Failure> => {
+    const email = emailOf(body.email)
+    const person = email === undefined ? undefined : await people().memberships.byEmail(email)
+    if (email === undefined || person === undefined) return missing()
+    if (listener === 'console' && !(await people().memberships.isOperator(person.id)))
+      return wrong('listener', 'This person is no operator')
+    const done = await perform(caller, { kind: 'giveLink', email, link: kind, listener, now: clock.now() }, reason)
+    if (done instanceof Failure) return done
+    if (done.repeats !== undefined) return { email, link: null, link_shown: true, is_mailed: false }
+    const isReset = kind === 'password'
+    const link = isReset
+      ? `${people().origins(listener).base}/${listener}/reset/${await people().links.reset(person.id)}`
+      : await people().signInLink(listener, person)
+    const letter = () => (isReset ? resetMail(link) : signInMail(link))
+    return { email, link, link_shown: false, is_mailed: await people().mail(email, `${listener} ${kind} by operator`, letter) }
+  }
+  return { invite, remove, giveLink }
+}
+
+const detail = (operationId: string, summary: string, description: string) => ({ operationId, tags: ['People'], summary, description })
+const ALL = { scope: 'all', reach: 'gateway' } as const
+
+export function peopleRoutes(parts: Parts) {
+  const { invite, remove, giveLink } = peopleActs(parts)
+  return new Elysia({ name: 'operator api people', prefix: '/people' })
+    .use(parts.macro)
+    .get('', async () => answer(await listOf(parts.site.people())), {
+      token: { scope: 'read', reach: 'gateway' },
+      response: { 200: PEOPLE, ...ERRORS },
+      detail: detail('listPeople', 'List people', 'Who may come into cabinet and console, and who is invited.'),
+    })
+    .post('/invite', async ({ caller, body }) => answer(await invite(caller, body)), {
+      token: ALL,
+      body: INVITE,
+      response: { 200: INVITED, ...ERRORS },
+      detail: detail('invitePerson', 'Invite a person', 'Makes a link that works once, in place of an earlier one.'),
+    })
+    .post('/remove', async ({ caller, body }) => answer(await remove(caller, body)), {
+      token: ALL,
+      body: REMOVE,
+      response: { 200: REMOVED, ...ERRORS },
+      detail: detail('removePerson', 'Remove a person', 'From an account, the console or everything; sessions end at once.'),
+    })
+    .post('/links', async ({ caller, body }) => answer(await giveLink(caller, body)), {
+      token: ALL,
+      body: LINK,
+      response: { 200: LINKED, ...ERRORS },
+      detail: detail('giveLink', 'Give a link', 'To sign in, or to a new password; it works once.'),
+    })
+}
