@@ -90,9 +90,8 @@ export async function startLedgerProcess(options: Options): Promise<LedgerProces
   const history = historyBeside({ path, startThread: options.startHistoryThread, ask: undefined }, world)
   const addresses = new AskedAddresses({ cabinet: state.url, console: '' })
   const site = siteOfGateway({
-    ...{ world, upstreams: pool, alarms, history, stripeAddress: undefined, telegramAddress: undefined },
-    verifier: new Verifier({ ...reading, now: Date.now }),
-    ...{ config: () => state.config, readConfig: options.readConfig, askReload: options.askReload },
+    ...{ world, upstreams: pool, alarms, history, verifier: new Verifier({ ...reading, now: Date.now }), telegramAddress: undefined },
+    ...{ config: () => state.config, readConfig: options.readConfig, askReload: options.askReload, stripeAddress: undefined },
     urls: () => addresses.now,
     running: () => 0,
   })

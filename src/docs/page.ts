@@ -45,19 +45,25 @@ export function pageHtml(page: Page, { book, pages, stylesheet }: Frame): string
 
 export const API_REFERENCE = { path: '/docs/api', title: 'API reference' } as const
 
-/** The API reference, which stands after the guide. `article` is HTML. */
+const LEDE = 'Every endpoint with its fields, examples and errors.'
+const FILES = '<a href="/openapi.json">openapi.json</a>, <a href="/llms.txt">llms.txt</a>'
+
+/** `files`: links for programs, as HTML. */
+type Reference = Readonly<{ path: string; title: string; lede: string; files: string }>
+
+/** The API reference, which stands after the pages of its book; default: that of the guide. `article` is HTML. */
 export function referenceHtml(
   { article, headings }: Readonly<{ article: string; headings: readonly Heading[] }>,
   { book, pages, stylesheet }: Frame,
+  { path, title, lede, files }: Reference = { ...API_REFERENCE, lede: LEDE, files: FILES },
 ): string {
   const links = [...pages, ...book.after]
-  const lede = 'Every endpoint with its fields, examples and errors.'
   const after = `<footer class="after">
 <nav class="turn" aria-label="Previous page">${turnTo(pages.at(-1), 'Previous', 'prev')}</nav>
-<p>For programs: <a href="/openapi.json">openapi.json</a>, <a href="/llms.txt">llms.txt</a></p>
+<p>For programs: ${files}</p>
 </footer>`
-  const top = `<h1>${API_REFERENCE.title}</h1>\n<p class="lede">${lede}</p>\n`
-  return documentHtml({ ...API_REFERENCE, book, lede, links, headings, article: `${top}${article}${after}`, stylesheet })
+  const top = `<h1>${escapeHtml(title)}</h1>\n<p class="lede">${escapeHtml(lede)}</p>\n`
+  return documentHtml({ path, title, book, lede, links, headings, article: `${top}${article}${after}`, stylesheet })
 }
 
 /** The page that is shown for an unknown path. */

@@ -204,7 +204,7 @@ function withExample(answer: ResponseObject, value: unknown): ResponseObject {
  * Moves named schemas to the components, each once, and drops `additionalProperties: false`, which Elysia adds for its own checks: an answer may get new
  * fields.
  */
-function hoist(value: unknown, schemas: Map<string, unknown>): unknown {
+export function hoist(value: unknown, schemas: Map<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((item) => hoist(item, schemas))
   if (typeof value !== 'object' || value === null) return value
   const { title, ...rest } = value as Readonly<Record<string, unknown>>

@@ -15,19 +15,51 @@ type Parameter = Readonly<{ name: string; in: string; required?: boolean; descri
 /** Escapes the text as HTML and turns `` `code` `` into `<code>code</code>`. */
 const inline = (text: string): string => escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
 
+/** What differs between the reference of customers and that of operators. `opening`: HTML under the first heading. `secret`: the shell's variable with the secret. */
+export type Words = Readonly<{
+  title: string
+  opening: (baseUrl: string) => string
+  secret: string
+  /** How the secret of an operation travels, as HTML; '': the page says so once. */
+  keyOf: (operation: Operation) => string
+}>
+
 /** The page's HTML, and its headings for the table of contents. */
-export function referenceOf(document: OpenApiDocument): Readonly<{ article: string; headings: readonly Heading[] }> {
+export function referenceOf(
+  document: OpenApiDocument,
+  words: Words = wordsFor(document),
+): Readonly<{ article: string; headings: readonly Heading[] }> {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
   const sorted = document.tags.flatMap(({ name }) => operations.filter(({ operation }) => operation.tags[0] === name))
-  const writer = new Writer(document)
+  const writer = new Writer(document, words)
   return {
-    article: `${writer.opening()}${sorted.map(({ path, method, operation }) => writer.operation(path, method, operation)).join('')}`,
+    article: `${openingOf(document, words)}${sorted.map(({ path, method, operation }) => writer.operation(path, method, operation)).join('')}`,
     headings: [
-      { level: 2, id: 'keys', text: 'Keys' },
+      { level: 2, id: 'keys', text: words.title },
       ...sorted.map(({ operation }) => ({ level: 2, id: operation.operationId, text: operation.summary })),
     ],
+  }
+}
+
+const baseUrlOf = ({ servers }: OpenApiDocument): string => servers[0]?.url ?? ''
+
+const openingOf = (document: OpenApiDocument, { title, opening }: Words): string =>
+  `<h2 id="keys"><a class="anchor" href="#keys">${title}</a></h2>\n${opening(baseUrlOf(document))}`
+
+/** The words for customers, who have two headers for their key. */
+function wordsFor(document: OpenApiDocument): Words {
+  const schemes = Object.values(document.components['securitySchemes'] ?? {})
+  const ways = schemes.map(({ description }) => `<li>${inline(String(description))}.</li>`).join('')
+  return {
+    title: 'Keys',
+    secret: 'KEY',
+    keyOf,
+    opening: (baseUrl) => `<p>The base address is <code>${escapeHtml(baseUrl)}</code>. A key travels in one of two headers:</p>
+<ul>${ways}</ul>
+<p>Every answer carries <code>x-request-id</code> and <code>request-id</code>, the id to name when you ask for help.</p>
+`,
   }
 }
 
@@ -35,19 +67,12 @@ class Writer {
   readonly #document: OpenApiDocument
   readonly #baseUrl: string
 
-  constructor(document: OpenApiDocument) {
-    this.#document = document
-    this.#baseUrl = document.servers[0]?.url ?? ''
-  }
+  readonly #words: Words
 
-  opening(): string {
-    const schemes = Object.values(this.#document.components['securitySchemes'] ?? {})
-    const ways = schemes.map(({ description }) => `<li>${inline(String(description))}.</li>`).join('')
-    return `<h2 id="keys"><a class="anchor" href="#keys">Keys</a></h2>
-<p>The base address is <code>${escapeHtml(this.#baseUrl)}</code>. A key travels in one of two headers:</p>
-<ul>${ways}</ul>
-<p>Every answer carries <code>x-request-id</code> and <code>request-id</code>, the id to name when you ask for help.</p>
-`
+  constructor(document: OpenApiDocument, words: Words) {
+    this.#document = document
+    this.#words = words
+    this.#baseUrl = baseUrlOf(document)
   }
 
   operation(path: string, method: string, operation: Operation): string {
@@ -60,7 +85,7 @@ class Writer {
 <h2 id="${id}"><a class="anchor" href="#${id}">${escapeHtml(summary)}</a></h2>
 <p class="call"><span class="method">${method.toUpperCase()}</span> <code>${escapeHtml(path)}</code></p>
 <p>${inline(description)}</p>
-<p>Key: ${keyOf(operation)}</p>
+${this.#words.keyOf(operation)}
 ${this.#parameters((operation.parameters ?? []) as readonly unknown[] as readonly Parameter[], id)}
 ${request === undefined ? '' : `<h3 id="${id}-request">Request</h3>${this.#about(request.schema)}${this.#fields(request.schema)}`}
 ${this.#examples(path, method, operation, request)}
@@ -86,7 +111,7 @@ ${Object.keys(errors).length === 0 ? '' : this.#errors(id, errors)}
     )
     return examples
       .map(([, { summary, value }]) => {
-        const key = security.length === 0 ? '' : ' \\\n  -H "authorization: Bearer $KEY"'
+        const key = security.length === 0 ? '' : ` \\\n  -H "authorization: Bearer $${this.#words.secret}"`
         const body = value === undefined ? '' : ` \\\n  -d ${quoted(JSON.stringify(value, null, 2))}`
         const how = value !== undefined && (value as { stream?: boolean }).stream === true ? 'curl -N' : 'curl'
         const address = `${this.#baseUrl}${path.replace('{id}', exampleModelOf(this.#document))}`
@@ -195,10 +220,10 @@ const RETRIED_TYPES: ReadonlySet<string> = new Set(['rate_limit_error', 'server_
 
 function keyOf({ security }: Operation): string {
   const names = security.flatMap((way) => Object.keys(way))
-  if (names.length === 0) return 'none.'
+  if (names.length === 0) return '<p>Key: none.</p>'
   return names.includes('apiKey')
-    ? '<code>Authorization: Bearer</code> or <code>x-api-key</code>.'
-    : '<code>Authorization: Bearer</code> only.'
+    ? '<p>Key: <code>Authorization: Bearer</code> or <code>x-api-key</code>.</p>'
+    : '<p>Key: <code>Authorization: Bearer</code> only.</p>'
 }
 
 function boundsOf({ minimum, maximum, format, default: given }: Json): string {

@@ -7,7 +7,7 @@ import { boundedMap } from '../../core/bounded-map.ts'
 import type { Difference } from '../chain/difference.ts'
 import type { VerifyProgress } from '../chain/verify-progress.ts'
 import type { Place } from '../place.ts'
-import type { LedgerFault } from '../task.ts'
+import type { LedgerFault } from '../thread-messages.ts'
 
 export type ToVerifier = Readonly<{ kind: 'verify'; place: Place }>
 export type FromVerifier =

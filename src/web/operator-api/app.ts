@@ -3,7 +3,8 @@
  * line and the console perform. Rules: operator-api.md "Tokens", "Errors".
  */
 
-import { Elysia, type ValidationError } from 'elysia'
+import { type AnyElysia, Elysia, type ValidationError } from 'elysia'
+import { answerStatic, makeStatic, type StaticContent } from '../../http/static-answer.ts'
 import { CLIENT_ADDRESS, type Pages } from '../mount.ts'
 import type { Site } from '../site.ts'
 import { accountRoutes } from './accounts.ts'
@@ -12,6 +13,7 @@ import { auditRoutes } from './audit.ts'
 import { type Admitted, tokenMacro } from './caller.ts'
 import { codeRoutes } from './codes.ts'
 import { creditRoutes } from './credits.ts'
+import { apiDocument, apiPage } from './document.ts'
 import { answer, Failure, wrong } from './failure.ts'
 import { keyRoutes } from './keys.ts'
 import type { Parts } from './parts.ts'
@@ -27,8 +29,11 @@ export function operatorApi(site: Site): Pages {
   const admitted: Admitted = new WeakMap()
   const routes = apiRoutes({ world, site, acts: apiActs(world), macro: tokenMacro(world, admitted) })
   const gate = new TokenGate(world)
+  const described = describedBy(routes, site)
   return {
     async handle(request) {
+      const document = request.method === 'GET' ? described(request) : undefined
+      if (document !== undefined) return document
       const address = request.headers.get(CLIENT_ADDRESS) ?? 'unknown'
       const token = await gate.admit(request.headers, address, request.method !== 'GET')
       if (token instanceof Failure) return answer(token)
@@ -36,6 +41,23 @@ export function operatorApi(site: Site): Pages {
       admitted.set(whole, { token, address })
       return routes.handle(whole)
     },
+  }
+}
+
+/** What any client may read, since nothing in it is of this installation but its address: the API as a document and as a page. */
+function describedBy(routes: AnyElysia, { config, world }: Site): (request: Request) => Response | undefined {
+  let made: Readonly<{ of: string; json: StaticContent; page: StaticContent }> | undefined
+  return (request) => {
+    const { pathname, origin: asked } = new URL(request.url)
+    if (pathname !== '/api' && pathname !== '/api/openapi.json') return undefined
+    const origin = config().operator.publicUrl ?? asked
+    const of = `${origin} ${world.publicUrl()}`
+    if (made?.of !== of) {
+      const document = apiDocument(routes, origin)
+      const json = makeStatic({ text: JSON.stringify(document), type: 'application/json', caching: 'revalidate' })
+      made = { of, json, page: apiPage(document, world.publicUrl()) }
+    }
+    return answerStatic(request, pathname === '/api' ? made.page : made.json, {})
   }
 }
 
@@ -53,6 +75,9 @@ const apiRoutes = (parts: Parts) =>
     .use(auditRoutes(parts))
     .use(stateRoutes(parts))
     .use(processRoutes(parts))
+
+/** The types of its routes, for clients in TypeScript (Eden). */
+export type OperatorApi = ReturnType<typeof apiRoutes>
 
 /** An act that needs no field may be sent without a body. */
 function withBody(request: Request): Request {
