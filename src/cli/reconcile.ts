@@ -80,14 +80,16 @@ function readReportFiles(context: CommandContext, files: readonly string[], apiK
 
 const startOf = ({ report }: Found, bucket: number): number => (report.buckets[0]?.from ?? 0) + bucket * report.widthMs
 
-type Sums = { calls: number; inexact: number; crossing: number; pricePicos: Picos }
+type Sums = { calls: number; inexact: number; crossing: number; pricePicos: Picos; costed: number; costPicos: Picos }
+
+const NO_CALLS: Sums = { calls: 0, inexact: 0, crossing: 0, pricePicos: ZERO, costed: 0, costPicos: ZERO }
 
 /** Our sums of a bucket, by cause. */
 function causesOf({ comparisons, rows }: Found, of: Comparison): ReadonlyMap<Cause, Sums> {
   const names = new Set(comparisons.filter(({ bucket }) => bucket === of.bucket).map(({ model }) => model))
   const isOf = ({ bucket, model }: BooksRow): boolean =>
     bucket === of.bucket && (of.model === null || model === of.model || (!names.has(model) && of.model.startsWith(`${model}-`)))
-  const sums = new Map<Cause, Sums>(CAUSES.map((cause) => [cause, { calls: 0, inexact: 0, crossing: 0, pricePicos: ZERO }]))
+  const sums = new Map<Cause, Sums>(CAUSES.map((cause) => [cause, { ...NO_CALLS }]))
   for (const row of rows.filter(isOf)) {
     const sum = sums.get(row.cause)
     if (sum === undefined) continue
@@ -95,6 +97,8 @@ function causesOf({ comparisons, rows }: Found, of: Comparison): ReadonlyMap<Cau
     sum.inexact += row.inexact
     sum.crossing += row.crossing
     sum.pricePicos = picos(sum.pricePicos + row.pricePicos)
+    sum.costed += row.costed
+    sum.costPicos = picos(sum.costPicos + row.costPicos)
   }
   return sums
 }
@@ -111,7 +115,10 @@ const documentOf = (found: Found, isClean: boolean) => ({
     ours: tokenFields(one.ours),
     drift: tokenFields(one.drift),
     causes: Object.fromEntries(
-      [...causesOf(found, one)].map(([cause, { pricePicos, ...counts }]) => [cause, { ...counts, ...usdFields('price', pricePicos) }]),
+      [...causesOf(found, one)].map(([cause, { pricePicos, costPicos, ...counts }]) => [
+        cause,
+        { ...counts, ...usdFields('price', pricePicos), ...usdFields('upstream_cost', costPicos) },
+      ]),
     ),
   })),
   calls: found.calls.map((call) => ({
@@ -128,6 +135,7 @@ const documentOf = (found: Found, isClean: boolean) => ({
     upstream_request_id: call.upstreamRequestId,
     ...tokenFields(call.usage),
     ...usdFields('price', call.pricePicos),
+    ...usdFields('upstream_cost', call.costPicos),
   })),
 })
 
@@ -149,6 +157,7 @@ function textOf(found: Found, isClean: boolean): string {
       'CHARGED',
       'WAIVED',
       'ATTEMPTS',
+      'COST',
       'INEXACT',
       'CROSSING',
     ],
@@ -192,7 +201,16 @@ function causeCells(causes: ReadonlyMap<Cause, Sums>): readonly string[] {
   const sum = (of: 'inexact' | 'crossing'): string => String(all.reduce((total, one) => total + one[of], 0))
   return [
     ...CAUSES.map((cause) => causes.get(cause)).map((one) => `${one?.calls ?? 0} ${usdText(one?.pricePicos ?? ZERO)}`),
+    costText(all),
     sum('inexact'),
     sum('crossing'),
   ]
+}
+
+/** What the calls cost us; of calls whose cost is not known there is no sum. */
+function costText(all: readonly Sums[]): string {
+  const [calls, costed] = [all.reduce((sum, one) => sum + one.calls, 0), all.reduce((sum, one) => sum + one.costed, 0)]
+  if (costed === 0) return 'not known'
+  const cost = usdText(picos(all.reduce((sum, one) => sum + one.costPicos, 0n)))
+  return costed === calls ? cost : `${cost} of ${costed}`
 }

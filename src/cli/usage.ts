@@ -1,17 +1,20 @@
 /** `tollgate usage`: what was spent, a row a day, key and model. Rules: operator.md "Commands", "Lists". */
 
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { usdFields } from '../core/money.ts'
 import { tokenCells, tokenFields } from '../ledger/columns/call-fields.ts'
+import { MARGIN_BY, type MarginBy } from '../ledger/reading/margin.ts'
 import type { UsageReport, UsageTotal } from '../ledger/reading/operator-lists.ts'
 import { readDay } from './arguments.ts'
 import type { CommandContext, Run } from './command-context.ts'
-import { type ExitCode, isStop, type Stop } from './environment.ts'
+import { type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { type PagingOptions, sayPage, withPaging } from './paging.ts'
 import { accountNamed, keyNamed, readReport } from './read-report.ts'
 import { tableText, usdText } from './text.ts'
+import { showByTag, showMargin } from './usage-sums.ts'
 
-type Options = PagingOptions & { key?: string; account?: string; from?: number; to?: number }
+type By = 'tag' | MarginBy
+type Options = PagingOptions & { key?: string; account?: string; from?: number; to?: number; by?: By; margin?: true }
 
 export function addUsage(program: Command, run: Run): void {
   const usage = withPaging(program.command('usage'), /^\d{1,9}:\d{1,15}:\d{1,15}$/)
@@ -20,22 +23,28 @@ export function addUsage(program: Command, run: Run): void {
     .option('--account <ACCOUNT>', 'only of this account: its id or name')
     .option('--from <DAY>', 'from this day on, in UTC', readDay)
     .option('--to <DAY>', 'up to the end of this day', readDay)
+    .option('--margin', 'what was charged beside what it cost us, where an upstream says what it charges')
+    .addOption(new Option('--by <WHAT>', 'sums by tag; with --margin by day, account, model or upstream').choices(['tag', ...MARGIN_BY]))
   usage.action((options: Options) => run(usage, (context) => showUsage(context, options)))
 }
 
-function showUsage(context: CommandContext, { key: keyName, account: accountName, from, to, limit, cursor }: Options): ExitCode | Stop {
+function showUsage(context: CommandContext, options: Options): ExitCode | Stop {
+  const { key: keyName, account: accountName, from, to, limit, cursor, by, margin = false } = options
+  if (margin && (keyName !== undefined || by === 'tag')) return wrongUse('--margin is by day, account, model or upstream, of all keys')
+  if (!margin && by !== undefined && by !== 'tag') return wrongUse(`--by ${by} is of --margin`)
   const key = keyName === undefined ? undefined : keyNamed(context, keyName)
   if (isStop(key)) return key
   const account = accountName === undefined ? undefined : accountNamed(context, accountName)
   if (isStop(account)) return account
-  const query = {
+  const span = {
     ...(key === undefined ? {} : { keyId: key.id }),
     ...(account === undefined ? {} : { accountId: account.id }),
     ...(from === undefined ? {} : { fromDay: from }),
     ...(to === undefined ? {} : { toDay: to }),
-    after: cursor,
-    limit,
   }
+  if (margin) return showMargin(context, by === undefined || by === 'tag' ? 'day' : by, span)
+  if (by === 'tag') return showByTag(context, span)
+  const query = { ...span, after: cursor, limit }
   const found = readReport(context, ({ lists }) => ({ page: lists.usage(query), total: lists.usageTotal(query) }))
   if (isStop(found)) return found
   const { page, total } = found

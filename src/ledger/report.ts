@@ -16,9 +16,11 @@ import { AccountLists, type ReportProblem } from './reading/account-lists.ts'
 import { type CheckpointsQuery, checkpointedHolds } from './reading/checkpointed-holds.ts'
 import { CodeLists } from './reading/code-lists.ts'
 import { ImportedKeys } from './reading/imported-keys.ts'
+import { type MarginPart, type MarginQuery, marginPart } from './reading/margin-reads.ts'
 import { OperatorLists } from './reading/operator-lists.ts'
 import { OperatorReceipts } from './reading/operator-receipts.ts'
 import { type RepricedPart, type RepriceQuery, repricedPart } from './reading/repriced-receipts.ts'
+import { type TagQuery, type TagSums, tagSums } from './reading/tag-sums.ts'
 import { TokenLists } from './reading/token-lists.ts'
 import { type BooksCall, type BooksQuery, type BooksRow, upstreamBooks, upstreamCalls } from './reading/upstream-books.ts'
 import type { Connection } from './sql/connection.ts'
@@ -75,6 +77,16 @@ export class Report {
   /** Past receipts under other prices: a part, which says where the next one goes on. */
   repriced(query: RepriceQuery): RepricedPart {
     return repricedPart(this.#db, query)
+  }
+
+  /** A part of what was charged and what it cost us. */
+  margin(query: MarginQuery): MarginPart | undefined {
+    return marginPart(this.#db, query)
+  }
+
+  /** What was spent by tag. */
+  tagSums(query: TagQuery): readonly TagSums[] {
+    return tagSums(this.#db, query)
   }
 
   /** The holds of all nodes, except those of the last second. */

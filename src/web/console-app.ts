@@ -10,6 +10,7 @@ import { consoleCredits } from './api/console-credits.ts'
 import { consoleKeys } from './api/console-keys.ts'
 import { consolePeople } from './api/console-people.ts'
 import { historyRoutes } from './api/history.ts'
+import { marginRoutes } from './api/margin.ts'
 import { nowRoutes } from './api/now.ts'
 import { peopleRoutes } from './api/people.ts'
 import { upstreamRoutes } from './api/upstreams.ts'
@@ -24,6 +25,7 @@ export const consoleApp = (site: Site) => {
     .use(codeRoutes(site, acts))
     .use(nowRoutes(site))
     .use(historyRoutes(site, acts))
+    .use(marginRoutes(site))
     .use(upstreamRoutes(site))
     .use(catalogRoutes(site))
     .use(consoleAccounts(site, acts))

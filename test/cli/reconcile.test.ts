@@ -74,9 +74,9 @@ test('one token of drift is 1, with the bucket, what our side is made of, and it
       is_above_tolerance: true,
       drift: { input_tokens: 1, output_tokens: 0 },
       causes: {
-        charged: { calls: 4, inexact: 0, price_usd_exact: '0.00138' },
-        waived: { calls: 1, inexact: 1, price_usd_exact: '0.000345' },
-        attempts: { calls: 1, inexact: 1, price_usd_exact: '0.000021' },
+        charged: { calls: 4, inexact: 0, price_usd_exact: '0.00138', costed: 3, upstream_cost_usd_exact: '0.0005025' },
+        waived: { calls: 1, inexact: 1, price_usd_exact: '0.000345', costed: 1, upstream_cost_usd_exact: '0.0001725' },
+        attempts: { calls: 1, inexact: 1, price_usd_exact: '0.000021', costed: 1, upstream_cost_usd_exact: '0.0000105' },
       },
     },
   ])

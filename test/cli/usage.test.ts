@@ -38,9 +38,10 @@ test('usage has a row a day, key and model, and its costs are the receipts', asy
     rates: allRates,
     levels: [],
     amountPicos: picos(1_000_000_000_000n),
+    costs: new Map([['north', { prices: { rates: allRates, levels: [] }, factorMillionths: 500_000 }]]),
   } as const
   for (const requestId of ['req_1', 'req_2']) {
-    expect(await opened.ledger.hold({ ...hold, requestId, now: NOW })).toBe('held')
+    expect(await opened.ledger.hold({ ...hold, requestId, now: NOW, ...(requestId === 'req_1' ? { tag: 'team:a' } : {}) })).toBe('held')
     const cost = { costPicos: costOf(usage, allRates), waivedPicos: picos(0n) }
     const settlement = {
       requestId,
@@ -52,6 +53,7 @@ test('usage has a row a day, key and model, and its costs are the receipts', asy
       firstByteMs: 1,
       durationMs: 2,
       now: NOW,
+      upstream: { name: 'north', model: 'm' },
     } as const
     expect(await opened.ledger.settle(settlement)).toBe('settled')
   }
@@ -77,4 +79,24 @@ test('usage has a row a day, key and model, and its costs are the receipts', asy
   expect(out).toMatch(/^total +2 .*\$0\.012108 +\$0\.000000$/m)
   expect(await place.json('keys', 'show', 'app')).toMatchObject({ balance_usd: 24.987892, spent_usd: 0.012108 })
   expect(await place.json('verify')).toEqual({ ok: true, data: [] })
+
+  type Sums = { data: Record<string, unknown>[]; total: object }
+  const tags = await place.json<Sums>('usage', '--by', 'tag', '--account', 'app')
+  expect(tags.data).toMatchObject([
+    { tag: null, is_shared: false, requests: 1, input_tokens: 1000, cost_usd: 0.006054 },
+    { tag: 'team:a', is_shared: false, requests: 1, input_tokens: 1000, cost_usd: 0.006054 },
+  ])
+  expect((await place.run('usage', '--by', 'tag')).out).toMatch(/^\(none\) +1 +1000/m)
+  const sums = { requests: 2, charged_usd_exact: '0.012108', upstream_cost_usd_exact: '0.006054', margin_usd_exact: '0.006054' }
+  for (const [by, id] of [
+    ['day', '2026-11-21'],
+    ['account', expect.stringMatching(/^acc_/)],
+    ['model', 'claude-sonnet-5-5'],
+    ['upstream', 'north'],
+  ] as const)
+    expect(await place.json<Sums>('usage', '--margin', '--by', by)).toMatchObject({ data: [{ id, ...sums }], total: sums })
+  expect((await place.run('usage', '--margin')).out).toMatch(/^2026-11-21 +2 +0 +\$0\.012108 +\$0\.006054 .*\$0\.006054$/m)
+  expect((await place.run('usage', '--margin', '--to', '2026-11-20')).out).toContain('No call has a known cost')
+  expect(await place.run('usage', '--by', 'model')).toMatchObject({ code: 2, err: expect.stringContaining('--by model is of --margin') })
+  expect(await place.run('usage', '--margin', '--by', 'tag')).toMatchObject({ code: 2 })
 })

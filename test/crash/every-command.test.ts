@@ -59,6 +59,8 @@ test(
       { argv: ['accounts', 'top-up', 'acme', '5', '--ref', 'invoice-1'], out: /"already": true/ },
       { argv: ['accounts', 'refund', 'acme', '2', '--reason', 'sent back'], out: /"balance_usd": 13/ },
       { argv: ['accounts', 'correct', 'acme', '-1', '--reason', 'counted twice'], out: /"balance_usd": 12/ },
+      { argv: ['usage', '--by', 'tag'], out: /"data"/ },
+      { argv: ['usage', '--margin', '--by', 'upstream'], out: /"total"/ },
       { argv: ['accounts', 'tags', 'another', 'on'], out: /"tags_user_ids": true/ },
       { argv: ['accounts', 'disable', 'another'], out: /"is_active": false/ },
       { argv: ['accounts', 'enable', 'another'], out: /"is_active": true/ },

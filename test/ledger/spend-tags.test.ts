@@ -19,7 +19,9 @@ const tasks = (keyId: string, tag: string, more: object = {}, now = NOW) => {
 type Row = { key: bigint; day: bigint; tag: string; requests: bigint }
 const rowsOf = (machine: Machine): readonly Row[] =>
   machine.db
-    .query<Row, []>('SELECT key_number AS key, day, tag, sum(requests) AS requests FROM usage_tags GROUP BY 1, 2, 3 ORDER BY 1, 2, 3')
+    .query<Row, []>(
+      'SELECT key_number AS key, day, tag, CAST(sum(requests) AS BIGINT) AS requests FROM usage_tags GROUP BY 1, 2, 3 ORDER BY 1, 2, 3',
+    )
     .all()
     .map((row) => ({ ...row, requests: BigInt(row.requests) }))
 

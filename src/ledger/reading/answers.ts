@@ -76,6 +76,8 @@ export function answerTo(
       return console.codeBatch(question)
     case 'audit':
       return console.audit(question)
+    case 'margin':
+      return console.margin(question)
     case 'usageOfDay':
       return console.usageOfDay(question)
     case 'alertFacts':

@@ -9,6 +9,7 @@ import type { ListedKey, SpendPart } from './account-reports.ts'
 import { CodeLists } from './code-lists.ts'
 import type { AlertFact, AlertKey, ConsoleFindings, ListedAccount } from './console-reports.ts'
 import { accountColumns, keyColumns, listedKey, listedKeyColumns } from './key-columns.ts'
+import { type MarginPart, marginPart } from './margin-reads.ts'
 import { beginsWith, startsWith } from './name-search.ts'
 import { OperatorLists } from './operator-lists.ts'
 import { OperatorReceipts } from './operator-receipts.ts'
@@ -108,6 +109,10 @@ export class ConsoleReads {
 
   usageOfDay(question: QuestionOf<'usageOfDay'>): SpendPart | undefined {
     return this.#spend.ofDay(question)
+  }
+
+  margin(question: QuestionOf<'margin'>): MarginPart | undefined {
+    return marginPart(this.#db, question)
   }
 
   alertFacts({ day, after = '0:0', limit }: QuestionOf<'alertFacts'>): Page<AlertFact> | undefined {

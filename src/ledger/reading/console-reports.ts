@@ -7,6 +7,7 @@ import type { ReceiptRow } from '../columns/receipt.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'
 import type { AttemptRow } from './attempt-rows.ts'
 import type { BatchRow, CodeRow } from './code-lists.ts'
+import type { MarginPart, MarginQuery } from './margin-reads.ts'
 import type { AuditRow, CreditRow } from './operator-lists.ts'
 import type { Page } from './page.ts'
 import type { RepricedPart } from './repriced-receipts.ts'
@@ -42,6 +43,8 @@ export type ConsoleQuestion =
   | (Readonly<{ kind: 'audit'; target?: string; actor?: string; action?: string }> & Range & Paging)
   /** A part of the roll-ups of a day over all accounts, by model; `wholeSpend` puts the parts together. */
   | Readonly<{ kind: 'usageOfDay'; day: number; after?: string }>
+  /** A part of what was charged and what it cost us; `wholeMargin` puts the parts together. */
+  | (Readonly<{ kind: 'margin' }> & MarginQuery)
   /** Every account with every key, oldest account first. `day`: the day whose spend is returned. */
   | (Readonly<{ kind: 'alertFacts'; day: number }> & Paging)
   /** Receipts of the requests that came in then, newest first and `limit` at a time, priced again: put the parts together with `RepricedSums`. `prices`: by model. */
@@ -61,6 +64,7 @@ export type ConsoleFindings = {
   codeBatch: Readonly<{ batch: BatchRow; codes: readonly CodeRow[] }> | undefined
   audit: Page<AuditRow>
   usageOfDay: SpendPart | undefined
+  margin: MarginPart | undefined
   alertFacts: Page<AlertFact> | undefined
   repriced: RepricedPart
 }

@@ -31,6 +31,9 @@ export type BooksRow = Readonly<{
   crossing: number
   usage: Usage
   pricePicos: Picos
+  /** What those calls cost us of which that is known: `costed` of them. */
+  costPicos: Picos
+  costed: number
 }>
 
 /** A call of ours. `attempt`: null for the call of the receipt. */
@@ -46,6 +49,7 @@ export type BooksCall = Readonly<{
   endedAt: number
   usage: Usage
   pricePicos: Picos
+  costPicos: Picos | null
   upstreamMessageId: string | null
   upstreamRequestId: string | null
 }>
@@ -67,11 +71,11 @@ const CALLS = `
   SELECT ${timeOf('started_at', 'ended_at')} AS at, u.model AS model, x.* FROM (
     SELECT request_id, CAST(NULL AS BIGINT) AS attempt, CASE WHEN outcome IN ('fault', 'drain', 'recovered') THEN 'waived' ELSE 'charged' END AS cause,
       outcome, basis, started_at,
-      settled_at AS ended_at, upstream_number, upstream_message_id, upstream_request_id, ${COUNTERS.join(', ')}, cost_picos + waived_picos AS price
+      settled_at AS ended_at, upstream_number, upstream_message_id, upstream_request_id, ${COUNTERS.join(', ')}, cost_picos + waived_picos AS price, upstream_cost_picos AS cost
     FROM receipts WHERE upstream_number IS NOT NULL AND ${isInTime(timeOf('started_at', 'settled_at'))}
     UNION ALL
     SELECT request_id, attempt, 'attempts', cause, basis, started_at, started_at + duration_ms, upstream_number, upstream_message_id,
-      upstream_request_id, ${COUNTERS.join(', ')}, price_picos
+      upstream_request_id, ${COUNTERS.join(', ')}, price_picos, upstream_cost_picos
     FROM attempts WHERE ${isInTime(timeOf('started_at', 'started_at + duration_ms'))}
   ) x JOIN upstreams u ON u.number = upstream_number
   WHERE CAST($upstreams AS TEXT) IS NULL OR u.name IN (${textsIn('$upstreams')})`
@@ -90,7 +94,8 @@ export function upstreamBooks(db: Connection, query: BooksQuery): readonly Books
   return db
     .query<Counts & { model: string; cause: Cause }, [Given]>(
       `SELECT (at - $from) / $width AS bucket, model, cause, count(*) AS calls, ${countOf(IS_INEXACT)} AS inexact, ${countOf(IS_CROSSING)} AS crossing,
-         ${sums}, ${sumOf('price / 1000000')} AS high, ${sumOf('price % 1000000')} AS low
+         ${sums}, ${sumOf('price / 1000000')} AS high, ${sumOf('price % 1000000')} AS low,
+         count(cost) AS costed, ${sumOf('coalesce(cost, 0) / 1000000')} AS "costHigh", ${sumOf('coalesce(cost, 0) % 1000000')} AS "costLow"
        FROM (${CALLS}) calls GROUP BY 1, 2, 3`,
     )
     .all(givenOf(query))
@@ -103,6 +108,8 @@ export function upstreamBooks(db: Connection, query: BooksQuery): readonly Books
       crossing: Number(row['crossing']),
       usage: usageOf(row),
       pricePicos: picos((row['high'] ?? 0n) * LIMB + (row['low'] ?? 0n)),
+      costPicos: picos((row['costHigh'] ?? 0n) * LIMB + (row['costLow'] ?? 0n)),
+      costed: Number(row['costed']),
     }))
 }
 
@@ -129,6 +136,7 @@ export function upstreamCalls(db: Connection, query: BooksQuery, buckets: readon
       endedAt: Number(row['ended_at']),
       usage: usageOf(row as Counts),
       pricePicos: picos(row['price'] as bigint),
+      costPicos: row['cost'] === null ? null : picos(row['cost'] as bigint),
       upstreamMessageId: row['upstream_message_id'] as string | null,
       upstreamRequestId: row['upstream_request_id'] as string | null,
     }))

@@ -8,6 +8,7 @@ import { CatalogPage } from './pages/catalog.tsx'
 import { CodeBatchPage } from './pages/code-batch.tsx'
 import { CodesPage } from './pages/codes.tsx'
 import { KeysPage } from './pages/keys.tsx'
+import { MarginPage } from './pages/margin.tsx'
 import { NowPage } from './pages/now.tsx'
 import { PeoplePage } from './pages/people.tsx'
 import { RequestPage } from './pages/request.tsx'
@@ -21,6 +22,7 @@ export const PAGES: readonly Page[] = [
   { path: '/console/accounts', title: 'Accounts', page: AccountsPage },
   { path: '/console/keys', title: 'Keys', page: KeysPage },
   { path: '/console/requests', title: 'Requests', page: RequestsPage },
+  { path: '/console/margin', title: 'Margin', page: MarginPage },
   { path: '/console/codes', title: 'Codes', page: CodesPage },
   { path: '/console/people', title: 'People', page: PeoplePage },
   { path: '/console/upstreams', title: 'Upstreams', page: UpstreamsPage },

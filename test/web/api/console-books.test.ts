@@ -101,6 +101,8 @@ const ROUTES: Readonly<Record<string, unknown>> = {
   'GET /requests': undefined,
   'GET /requests/:requestId': undefined,
   'GET /audit': undefined,
+  'GET /margin': undefined,
+  'GET /margin.csv': undefined,
 }
 /** Who somebody is, and what an invitation is to: asked before one is signed in; and what is nothing. */
 const OPEN = ['GET /me', 'GET /invitations/:token', 'GET /*', 'ALL /*']

@@ -1,0 +1,114 @@
+/** What was charged and what it cost us, for operators alone: by day, account, model or upstream, and all of it as a file. Rules: money.md "Margin"; pages.md "Margin". */
+
+import { Elysia, type Static, t } from 'elysia'
+import { type Cell, csvLine } from '../../core/csv.ts'
+import { picos, toExactUsdText } from '../../core/money.ts'
+import { dayText } from '../../core/utc.ts'
+import { groupMargin, MARGIN_BY, marginIn, sumMargin, upstreamCostIn, wholeMargin } from '../../ledger/reading/margin.ts'
+import type { MarginRow, MarginSums } from '../../ledger/reading/margin-reads.ts'
+import type { Site } from '../site.ts'
+import { type Caller, callerMacro } from './caller.ts'
+import { NO_STORE, oneOf } from './console-acts.ts'
+import { CSV, download, refuseForeign } from './download.ts'
+import { daysOf } from './spend-query.ts'
+import { refuseUnread } from './unread.ts'
+
+/** The most rows that the page shows; the file has all. */
+const ROWS_MAX = 500
+const DAY = t.Optional(t.String({ pattern: '^([0-9]{4}-[0-9]{2}-[0-9]{2})?$', description: 'A UTC day such as 2026-11-22' }))
+const QUERY = t.Object({
+  from: DAY,
+  to: DAY,
+  account_id: t.Optional(t.String({ maxLength: 300 })),
+  by: t.Optional(oneOf(MARGIN_BY, 'By day, account, model or upstream')),
+})
+
+export function marginRoutes({ world, people }: Site) {
+  const read = async (caller: Caller, query: Static<typeof QUERY>) => {
+    const days = daysOf(given(query), world.clock.now())
+    if (days instanceof Response) return days
+    const accountId = query.account_id === '' ? undefined : query.account_id
+    const rows = await wholeMargin(world.reports, `person:${caller.person.id}`, { ...days, accountId })
+    return typeof rows === 'string' ? refuseUnread(rows) : { rows, days }
+  }
+  return new Elysia({ name: 'margin', prefix: '/console/api' })
+    .use(callerMacro(people, 'console'))
+    .onBeforeHandle(({ set }) => {
+      Object.assign(set.headers, NO_STORE)
+    })
+    .get(
+      '/margin',
+      async ({ caller, query }) => {
+        const found = await read(caller, query)
+        if (found instanceof Response) return found
+        const { by = 'day' } = query
+        const things = groupMargin(found.rows, by)
+        const rest = things.slice(ROWS_MAX)
+        return {
+          by,
+          from: dayText(found.days.fromDay),
+          to: dayText(found.days.toDay),
+          data: things.slice(0, ROWS_MAX).map(({ id, name, ...sums }) => ({ id, name, ...sumsDocument(sums) })),
+          others: rest.length === 0 ? null : { count: rest.length, ...sumsDocument(sumMargin(rest)) },
+          total: sumsDocument(sumMargin(found.rows)),
+          without_cost: withoutCost(world),
+        }
+      },
+      { person: true, query: QUERY },
+    )
+    .get(
+      '/margin.csv',
+      async ({ caller, query, request }) => {
+        const foreign = refuseForeign(request)
+        if (foreign !== undefined) return foreign
+        const found = await read(caller, query)
+        if (found instanceof Response) return found
+        const name = `margin-${dayText(found.days.fromDay)}-${dayText(found.days.toDay)}.csv`
+        return download(csvLine(COLUMNS.map((column) => column.name)) + found.rows.map(lineOf).join(''), CSV, name)
+      },
+      { person: true, query: QUERY },
+    )
+}
+
+/** A form sends its empty inputs, too. */
+const given = ({ from, to }: Static<typeof QUERY>) => ({ ...(from ? { from } : {}), ...(to ? { to } : {}) })
+
+/** The upstreams of which the configuration does not say what they charge for some model that they serve: their calls are in no sum. */
+function withoutCost({ catalog }: Site['world']): readonly Readonly<{ upstream: string; models: readonly string[] }>[] {
+  const lacking = [...catalog().models.values()].flatMap(({ id, upstreams, costs }) =>
+    upstreams.filter(({ name }) => !costs?.has(name)).map(({ name }) => ({ upstream: name, model: id })),
+  )
+  return [...Map.groupBy(lacking, ({ upstream }) => upstream)].map(([upstream, of]) => ({ upstream, models: of.map(({ model }) => model) }))
+}
+
+const sumsDocument = (sums: MarginSums) => ({
+  requests: sums.requests,
+  calls: sums.calls,
+  charged_usd: toExactUsdText(sums.chargedPicos),
+  waived_usd: toExactUsdText(sums.waivedPicos),
+  cost_usd: toExactUsdText(upstreamCostIn(sums)),
+  /** The part of the cost that no receipt covers. */
+  calls_cost_usd: toExactUsdText(sums.callsCostPicos),
+  cache_lost_usd: toExactUsdText(sums.cacheLostPicos),
+  margin_usd: toExactUsdText(marginIn(sums)),
+  /** Of what was charged, in thousandths; null where nothing was. */
+  margin_thousandths: sums.chargedPicos === 0n ? null : Number(picos((marginIn(sums) * 1_000n) / sums.chargedPicos)),
+})
+
+const usd = (amount: ReturnType<typeof picos>): Cell => ({ decimal: toExactUsdText(amount) })
+const COLUMNS: readonly Readonly<{ name: string; of: (row: MarginRow) => Cell }>[] = [
+  { name: 'date', of: ({ day }) => dayText(day) },
+  { name: 'account_id', of: ({ accountId }) => accountId },
+  { name: 'account_name', of: ({ accountName }) => accountName },
+  { name: 'model', of: ({ modelId }) => modelId },
+  { name: 'upstream', of: ({ upstream }) => upstream },
+  { name: 'requests', of: ({ requests }) => requests },
+  { name: 'other_calls', of: ({ calls }) => calls },
+  { name: 'charged_usd_exact', of: ({ chargedPicos }) => usd(chargedPicos) },
+  { name: 'waived_usd_exact', of: ({ waivedPicos }) => usd(waivedPicos) },
+  { name: 'cost_usd_exact', of: (row) => usd(upstreamCostIn(row)) },
+  { name: 'other_calls_cost_usd_exact', of: ({ callsCostPicos }) => usd(callsCostPicos) },
+  { name: 'cache_lost_usd_exact', of: ({ cacheLostPicos }) => usd(cacheLostPicos) },
+  { name: 'margin_usd_exact', of: (row) => usd(marginIn(row)) },
+]
+const lineOf = (row: MarginRow): string => csvLine(COLUMNS.map(({ of }) => of(row)))

@@ -1,0 +1,102 @@
+/** What was charged and what it cost us, by day, account, model or upstream. Rules: pages.md "Margin". */
+
+import { useLocation } from 'preact-iso/router'
+import { type Got, useAsked } from '../../parts/ask.ts'
+import { Choice, Field } from '../../parts/field.tsx'
+import { PageHead } from '../../parts/shell.tsx'
+import { showCount } from '../../parts/show-time.ts'
+import { Show } from '../../parts/state.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Usd } from '../../parts/usd.tsx'
+import { api } from '../api.ts'
+import { FilterForm } from '../filter-form.tsx'
+import { addressOf, type Filters, filtersOf } from '../filters.ts'
+
+type Margin = Got<typeof api.margin.get>
+type Row = Margin['data'][number]
+
+const FIELDS = ['by', 'account_id', 'from', 'to'] as const
+type Filter = (typeof FIELDS)[number]
+const BY = ['day', 'account', 'model', 'upstream'].map((value) => ({ value, text: value }))
+
+export const MarginPage = () => {
+  const { query } = useLocation()
+  const filters = filtersOf(FIELDS, query)
+  return (
+    <>
+      <PageHead title="Margin" lede="What customers were charged, and what the same calls cost at their upstreams. Days are UTC.">
+        <a class="button" href={addressOf('/console/api/margin.csv', { ...filters, by: '' })} download>
+          CSV
+        </a>
+      </PageHead>
+      <FilterForm path="/console/margin" filters={filters}>
+        {(input) => (
+          <>
+            <Choice label="By" options={BY} {...input('by')} />
+            <Field label="Account (id)" maxLength={300} autocomplete="off" {...input('account_id')} />
+          </>
+        )}
+      </FilterForm>
+      <Sums filters={filters} />
+    </>
+  )
+}
+
+const Sums = ({ filters }: Readonly<{ filters: Filters<Filter> }>) => {
+  const { loaded, again } = useAsked(() => api.margin.get({ query: filters as never }), [JSON.stringify(filters)])
+  return (
+    <Show loaded={loaded} again={again} lines={8}>
+      {(margin) => (
+        <>
+          <WithoutCost of={margin.without_cost} />
+          {margin.data.length === 0 ? (
+            <p class="note">No call of these days has a known cost. Say what an upstream charges with cost in the settings.</p>
+          ) : (
+            <Table
+              label={`Margin by ${margin.by}, ${margin.from} to ${margin.to}`}
+              columns={columnsOf(margin.by)}
+              rows={margin.data}
+              keyOf={({ id }) => id}
+              foot={footOf(margin)}
+            />
+          )}
+          {margin.others !== null && <p class="quiet">{showCount(margin.others.count)} more stand in the file and in the sums.</p>}
+        </>
+      )}
+    </Show>
+  )
+}
+
+const WithoutCost = ({ of }: Readonly<{ of: Margin['without_cost'] }>) =>
+  of.length === 0 ? null : (
+    <p class="note wary">
+      What these charge is not known, so their calls are in no sum:{' '}
+      {of.map(({ upstream, models }) => `${upstream} (${models.join(', ')})`).join('; ')}.
+    </p>
+  )
+
+const percent = (thousandths: number | null): string => (thousandths === null ? '–' : `${(thousandths / 10).toFixed(1)} %`)
+
+const columnsOf = (by: Margin['by']): readonly Column<Row>[] => [
+  { name: by[0]?.toUpperCase() + by.slice(1), cell: ({ id, name }) => (name === '' ? id : name) },
+  { name: 'Requests', isFigure: true, cell: ({ requests }) => showCount(requests) },
+  { name: 'Charged', isFigure: true, cell: ({ charged_usd }) => <Usd exact={charged_usd} /> },
+  { name: 'Cost', isFigure: true, cell: ({ cost_usd }) => <Usd exact={cost_usd} /> },
+  { name: 'of failed calls', isFigure: true, isWide: true, cell: ({ calls_cost_usd }) => <Usd exact={calls_cost_usd} /> },
+  { name: 'Waived', isFigure: true, isWide: true, cell: ({ waived_usd }) => <Usd exact={waived_usd} /> },
+  { name: 'Lost cache', isFigure: true, isWide: true, cell: ({ cache_lost_usd }) => <Usd exact={cache_lost_usd} /> },
+  { name: 'Margin', isFigure: true, cell: ({ margin_usd }) => <Usd exact={margin_usd} /> },
+  { name: 'Of charged', isFigure: true, cell: ({ margin_thousandths }) => percent(margin_thousandths) },
+]
+
+const footOf = ({ total }: Margin) => [
+  'All',
+  showCount(total.requests),
+  <Usd key="charged" exact={total.charged_usd} />,
+  <Usd key="cost" exact={total.cost_usd} />,
+  <Usd key="calls" exact={total.calls_cost_usd} />,
+  <Usd key="waived" exact={total.waived_usd} />,
+  <Usd key="lost" exact={total.cache_lost_usd} />,
+  <Usd key="margin" exact={total.margin_usd} />,
+  percent(total.margin_thousandths),
+]
