@@ -6,6 +6,12 @@
 import { openingOf } from './markdown.ts'
 import api from './operate/api.md' with { type: 'text' }
 import chatServers from './operate/chat-servers.md' with { type: 'text' }
+import cloudBedrock from './operate/cloud-bedrock.md' with { type: 'text' }
+import cloudBedrockInvoke from './operate/cloud-bedrock-invoke.md' with { type: 'text' }
+import cloudClaudeAws from './operate/cloud-claude-aws.md' with { type: 'text' }
+import cloudClaudeGoogle from './operate/cloud-claude-google.md' with { type: 'text' }
+import cloudFoundry from './operate/cloud-foundry.md' with { type: 'text' }
+import cloudVertex from './operate/cloud-vertex.md' with { type: 'text' }
 import clouds from './operate/clouds.md' with { type: 'text' }
 import commands from './operate/commands.md' with { type: 'text' }
 import highAvailability from './operate/high-availability.md' with { type: 'text' }
@@ -45,6 +51,12 @@ export const OPERATE_SOURCES: readonly Readonly<{ name: string; source: string }
   { name: 'import-litellm', source: importLiteLlm },
   { name: 'import-one-api', source: importOneApi },
   { name: 'import-new-api', source: importNewApi },
+  { name: 'cloud-claude-aws', source: cloudClaudeAws },
+  { name: 'cloud-bedrock', source: cloudBedrock },
+  { name: 'cloud-bedrock-invoke', source: cloudBedrockInvoke },
+  { name: 'cloud-vertex', source: cloudVertex },
+  { name: 'cloud-claude-google', source: cloudClaudeGoogle },
+  { name: 'cloud-foundry', source: cloudFoundry },
   { name: 'nodes', source: nodes },
   { name: 'high-availability', source: highAvailability },
   { name: 'simulator', source: simulator },
