@@ -56,11 +56,11 @@ function inPieces(frames: readonly Uint8Array[], bytesMax: number): readonly Uin
   return Array.from({ length: Math.ceil(all.length / bytesMax) }, (_, index) => all.subarray(index * bytesMax, (index + 1) * bytesMax))
 }
 
-/** The number of events that went through the transcoder. */
-function feed(transcoder: Transcoder, chunks: readonly Uint8Array[]): number {
+/** The number of events that went through the transcoder. `decoded`: makes native bytes of a chunk, in the step in which it came, as a gateway does. */
+function feed(transcoder: Transcoder, chunks: readonly Uint8Array[], decoded = (chunk: Uint8Array): Uint8Array => chunk): number {
   let written = 0
   for (const chunk of chunks) {
-    const { now, last } = transcoder.push(chunk)
+    const { now, last } = transcoder.push(decoded(chunk))
     for (const pieces of [now, last])
       for (const { byteLength } of pieces instanceof Uint8Array ? [pieces] : (pieces ?? [])) written += byteLength
   }
@@ -75,10 +75,7 @@ function slowly(native: Uint8Array): number {
 /** Feeds the same events as binary frames through their decoder. */
 function feedBinary(chunks: readonly Uint8Array[]): number {
   const decoder = new EventStreamDecoder({ crc32, onDifference: () => undefined })
-  return feed(
-    new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS),
-    chunks.map((chunk) => decoder.push(chunk)),
-  )
+  return feed(new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS), chunks, (chunk) => decoder.push(chunk))
 }
 
 /** The same text as servers of the chat format send it: OpenAI with padding, or vLLM without. */
@@ -100,10 +97,7 @@ const feedChat = (chunks: readonly Uint8Array[]): number => feed(new PassedStrea
 /** Passes a stream of chat to a native client: it is made native, then read as any native stream is. */
 function feedReverse(chunks: readonly Uint8Array[]): number {
   const native = new NativeStream({ reasoning: 'auto', id: 'msg_1' })
-  return feed(
-    new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS),
-    chunks.map((chunk) => native.push(chunk)),
-  )
+  return feed(new MessagesTranscoder(GOLDEN_MODEL, GOLDEN_BOUNDS), chunks, (chunk) => native.push(chunk))
 }
 
 const openaiFrames = chatStream(true)

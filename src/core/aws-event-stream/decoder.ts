@@ -3,6 +3,7 @@
  * from its base64 directly into the output, and is not parsed. Rules: native.md "Binary frames"; house.md "One stage".
  */
 
+import { decodeBase64Line } from '../bytes/base64-line.ts'
 import { ascii, type ByteString, EMPTY, fromBytes, toBytes } from '../bytes/byte-string.ts'
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { membersOf, scanJson } from '../bytes/json-scan.ts'
@@ -24,16 +25,20 @@ export type DecoderOptions = Readonly<{
 
 /** How a payload begins that needs no parser, and how the base64 of nearly every event begins: its first 30 bytes are exactly 40 characters of base64. */
 const PAYLOAD_HEAD = '{"bytes":"'
-const DELTA_HEAD = Buffer.from('{"type":"content_block_delta",').toString('base64')
-const DELTA_LINES = ascii`event: content_block_delta\ndata: `
+const DELTA_JSON_HEAD = ascii`{"type":"content_block_delta",`
+const DELTA_BASE64 = Buffer.from(Buffer.from(DELTA_JSON_HEAD).toString('base64'))
+const DELTA_HEAD = copied(DELTA_BASE64, 0, DELTA_BASE64.length)
+const DELTA_LINES = ascii`event: content_block_delta\ndata: ${DELTA_JSON_HEAD}`
+const WORD_BYTES = 4
+/** In a longer payload the engine's own search and decoder pay off. */
+const SHORT_BYTES_MAX = 4 * 1024
+/** The output of the running push. It is taken before the push ends, so all streams share one writer. */
+const OUT = new ByteWriter()
 const BLANK_LINE = ascii`\n\n`
 /** The types that can be written in an `event:` line. */
 const TYPE = /^[\w.-]{1,64}$/
 const NOTHING = new Uint8Array()
-const SPACE = 0x20
-const QUOTE = 0x22
-/** The output of the running push. It is taken before the push ends, so all streams share one writer. */
-const OUT = new ByteWriter()
+const NO_VIEW = new DataView(new ArrayBuffer(0))
 
 export class EventStreamDecoder {
   /** The bytes are no such stream. What was decoded so far still counts; nothing more is decoded. */
@@ -41,7 +46,7 @@ export class EventStreamDecoder {
   readonly #splitter: BinaryFrameSplitter
   readonly #onDifference: DecoderOptions['onDifference']
   /** The headers of the last frame that held an event, and the beginning of its payload: nearly all frames have the same. */
-  #usualHead = EMPTY
+  #usualHead: DataView = NO_VIEW
   #reported = NOT_REPORTED
   #hasFailed = false
 
@@ -63,16 +68,16 @@ export class EventStreamDecoder {
     return NOTHING
   }
 
-  readonly #onFrame: OnBinaryFrame = (bytes, headersAt, payloadAt, payloadEnd) => {
+  readonly #onFrame: OnBinaryFrame = (bytes, view, headersAt, payloadAt, payloadEnd) => {
     if (this.isBroken || this.#hasFailed) return
     const base64At = Math.min(payloadEnd, payloadAt + PAYLOAD_HEAD.length)
-    const head = fromBytes(bytes, headersAt, base64At)
-    const base64End = head === this.#usualHead ? bytes.indexOf(QUOTE, base64At) : -1
-    if (base64End !== -1 && this.#event(fromBytes(bytes, base64At, base64End))) return
+    const isUsual = base64At - headersAt === this.#usualHead.byteLength && stands(this.#usualHead, view, headersAt)
+    if (isUsual && writeDelta(bytes, view, base64At, payloadEnd)) return
     const fields = readFrameHeaders(bytes, headersAt, payloadAt)
     const payload = fromBytes(bytes, payloadAt, payloadEnd)
     if (!this.#message(fields, payload)) this.isBroken = true
-    else if (fields?.get(':event-type') === 'chunk' && payload.startsWith(PAYLOAD_HEAD)) this.#usualHead = head
+    else if (fields?.get(':event-type') === 'chunk' && payload.startsWith(PAYLOAD_HEAD))
+      this.#usualHead = copied(bytes, headersAt, base64At)
   }
 
   /** False where the frame is no message of such a stream. Events of a type other than `chunk` hold no part of an answer and are left out. */
@@ -98,22 +103,16 @@ export class EventStreamDecoder {
   /** Writes the event that `base64` holds; false where it is not base64. */
   #event(base64: string | undefined): boolean {
     if (base64 === undefined) return false
+    OUT.reserve(base64.length)
     const start = OUT.length
-    OUT.reserve(DELTA_LINES.length + base64.length + BLANK_LINE.length)
-    OUT.text(DELTA_LINES)
-    const jsonAt = OUT.length
     const isDecoded = OUT.base64(base64)
-    if (isDecoded && base64.startsWith(DELTA_HEAD) && isOneLine(OUT.bytes, jsonAt, OUT.length)) {
-      OUT.text(BLANK_LINE)
-      return true
-    }
-    const json = fromBytes(OUT.bytes, jsonAt, OUT.length)
+    const json = fromBytes(OUT.bytes, start, OUT.length)
     OUT.length = start
     if (isDecoded) this.#other(json)
     return isDecoded
   }
 
-  /** Writes one of the few events that are no usual deltas. An event without a type is left out; an event that cannot be parsed goes on, for the stream's reader to judge. */
+  /** Writes an event that is no usual delta. An event without a type is left out; an event that cannot be parsed goes on, for the stream's reader to judge. */
   #other(json: ByteString): void {
     const event = readNativeEvent({ event: EMPTY, data: json }, 'vendor')
     if (event === undefined) return
@@ -166,7 +165,29 @@ const oneLine = (json: ByteString): ByteString => json.replace(LINE_ENDS, ' ') a
 
 const LINE_ENDS = /[\r\n]/g
 
-function isOneLine(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) if ((bytes[at] ?? 0) < SPACE) return false
+/** Writes a delta whose base64 begins at `from`, as it stands; false where it is none, or none that fits on a line: then nothing is written. */
+function writeDelta(bytes: Uint8Array, view: DataView, from: number, to: number): boolean {
+  if (to - from > SHORT_BYTES_MAX || to - from < DELTA_HEAD.byteLength || !stands(DELTA_HEAD, view, from)) return false
+  const start = OUT.length
+  OUT.reserve(DELTA_LINES.length + (to - from) + BLANK_LINE.length)
+  OUT.text(DELTA_LINES)
+  const end = decodeBase64Line(bytes, from + DELTA_HEAD.byteLength, to, OUT.bytes, OUT.length)
+  OUT.length = end === -1 ? start : end
+  if (end !== -1) OUT.text(BLANK_LINE)
+  return end !== -1
+}
+
+/** Whether `view` has the `wanted` bytes at this place. Words of four are compared; for a call of the engine a string or another view would have to be made. */
+function stands(wanted: DataView, view: DataView, at: number): boolean {
+  let index = 0
+  for (; index + WORD_BYTES <= wanted.byteLength; index += WORD_BYTES)
+    if (view.getInt32(at + index) !== wanted.getInt32(index)) return false
+  for (; index < wanted.byteLength; index++) if (view.getUint8(at + index) !== wanted.getUint8(index)) return false
   return true
+}
+
+function copied(bytes: Uint8Array, from: number, to: number): DataView {
+  const copy = new Uint8Array(to - from)
+  copy.set(bytes.subarray(from, to))
+  return new DataView(copy.buffer)
 }
