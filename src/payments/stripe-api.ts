@@ -4,6 +4,7 @@
  */
 
 import { Stripe } from 'stripe'
+import { hasMailbox } from '../people/memberships.ts'
 import { ACCOUNT_FIELD, type Payment, paymentOf, type Taking, takingsOfRefund } from './stripe-event.ts'
 
 /** Another server than Stripe, for tests. */
@@ -41,7 +42,8 @@ export class StripeApi {
     const session = await this.#stripe.checkout.sessions.create({
       mode: 'payment',
       client_reference_id: accountId,
-      customer_email: person,
+      // Stripe writes to the address, and lets the person type another where there is none.
+      ...(hasMailbox(person) ? { customer_email: person } : {}),
       metadata,
       payment_intent_data: { metadata },
       line_items: [{ quantity: 1, price_data: { currency: 'usd', unit_amount: cents, product_data: { name: 'Balance top-up' } } }],

@@ -23,6 +23,11 @@ export type UpdateWorkerParts = Readonly<{
 }>
 
 const AT_ONCE_MAX = 8
+/**
+ * An answer has its slot for so long at least: some 25 answers begin in a second, less than the 30 messages that Telegram takes
+ * (https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this), and each is a commit beside those that paid requests wait for.
+ */
+const SLOT_MS = 300
 /** An answer that cannot be given for so long is not given. */
 const GIVE_UP_MS = 10 * 60_000
 /** An update that fails by a bug is tried so often. */
@@ -90,12 +95,20 @@ export class UpdateWorker {
         .catch((bug: unknown) => this.#failed(bug))
         .finally(() => this.#underWay.delete(answering))
       this.#underWay.add(answering)
+      this.#leaveSlot(answering).catch((bug: unknown) => this.#failed(bug))
     }
+  }
+
+  async #leaveSlot(answering: Promise<void>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    setTimeout(resolve, SLOT_MS).unref()
+    await Promise.all([answering, promise])
+    this.#atOnce--
+    this.#next()
   }
 
   async #answer(chat: number, line: Line, first: Waiting): Promise<void> {
     const pauseMs = await this.#try(first)
-    this.#atOnce--
     if (pauseMs === undefined) {
       line.updates.shift()
       this.#known.delete(first.held.number)

@@ -80,7 +80,7 @@ function command(
     case 'alerts':
       return alerts(turn, given)
     case 'unlink':
-      return unlink(site, held, turn.accountId, turn.caller.person)
+      return unlink(site, held, { accountId: turn.accountId, person: turn.caller.person, isSure: given === 'sure' })
     default:
       return say(HELP)
   }

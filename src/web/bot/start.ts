@@ -3,6 +3,7 @@
 import { readLinkCode } from '../../core/link-code.ts'
 import type { ChatState } from '../../ledger/operation.ts'
 import { newId } from '../../ledger/operations/new-id.ts'
+import { hasMailbox } from '../../people/memberships.ts'
 import type { Person } from '../../people/sessions.ts'
 import type { Held } from '../../telegram/update-store.ts'
 import type { Caller } from '../api/caller.ts'
@@ -87,6 +88,8 @@ async function signUp(site: BotSite, held: Held): Promise<Said> {
   return finished(site, person, accountId, held)
 }
 
+type Unlinked = Readonly<{ accountId: string; person: Person; isSure: boolean }>
+
 /** Also finishes a sign-up that a crash interrupted. */
 async function finished(site: BotSite, person: Person, accountId: string, { incoming: { chat }, takenAt }: Held): Promise<Said> {
   const people = site.people()
@@ -102,8 +105,14 @@ async function welcome({ world }: BotSite, accountId: string, { id }: Person): P
   return say(`This chat is linked to the account ${name}.\n\n${HELP}`)
 }
 
-/** Removes the chat before the audit log has its line, so that it ends even while the ledger cannot write. */
-export async function unlink(site: BotSite, { incoming: { chat }, takenAt }: Held, accountId: string, person: Person): Promise<Said> {
+/**
+ * Removes the chat before the audit log has its line, so that it ends even while the ledger cannot write. `isSure`: a person who signed up here, and whom nothing else lets in, has
+ * been told so.
+ */
+export async function unlink(site: BotSite, { incoming: { chat }, takenAt }: Held, { accountId, person, isSure }: Unlinked): Promise<Said> {
+  const others = (await site.people().chats.list({ personId: person.id })).filter((one) => one.chat !== chat)
+  if (!isSure && !hasMailbox(person.email) && others.length === 0)
+    return say('Nothing but this chat leads to the account and its balance. If you want to leave it all the same, send: /unlink sure')
   await site.people().chats.remove(accountId, chat)
   await isChatNoted(site, { email: person.email, accountId, chat, state: 'removed', at: takenAt })
   return say('This chat is no longer linked to an account.')

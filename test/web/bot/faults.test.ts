@@ -1,18 +1,24 @@
 /** Whatever dies between Telegram and the ledger, each act of a chat is done once and none is lost; one chat's flood is its own, and the gateway notices nothing of it. Rules: pages.md "Telegram". */
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { type FakeStripe, SECRETS, startFakeStripe } from '../../support/fake-stripe.ts'
 import { BOT_TOKEN } from '../../support/fake-telegram.ts'
+import { usd } from '../../support/ledger.ts'
 import { until } from '../../support/until.ts'
 import { ANN, BOB, BotWorld } from './bot-world.ts'
 
 let world: BotWorld
+let stripe: FakeStripe
 beforeEach(async () => {
-  world = await BotWorld.start({ signUp: 'open' })
+  stripe = startFakeStripe()
+  const payments = { text: undefined, stripe: { ...SECRETS, minPicos: usd('5'), maxPicos: usd('500') } }
+  world = await BotWorld.start({ signUp: 'open', payments, stripeAddress: stripe.address })
 })
 afterEach(async () => {
   expect(world.gateway.verify()).toEqual([])
   const log = JSON.stringify(world.gateway.logLines())
   await world.end()
+  stripe.stop()
   expect(log).not.toContain(BOT_TOKEN.slice(10))
 })
 
@@ -175,6 +181,12 @@ test('a stranger gets an account where sign-up is open: one, however often it is
   expect((await telegram.ask(ANN, '/balance')).text).toContain('Balance: $0.00')
   expect((await world.audit()).filter(({ action }) => action === 'createAccount')).toHaveLength(2)
   expect(await world.isTaken((await world.newKey(ANN, 'first')).code)).toBeTrue()
+  // Stripe is not told an address to which no mail goes.
+  expect((await telegram.ask(ANN, '/topup 25')).buttons[0]?.text).toBe('Pay $25')
+  expect([stripe.orders.length, stripe.orders[0]?.get('customer_email')]).toEqual([1, null])
+  expect((await telegram.ask(ANN, '/unlink')).text).toContain('Nothing but this chat leads to the account')
+  expect((await telegram.ask(ANN, '/balance')).text).toContain('Balance: $0.00')
+  expect((await telegram.ask(ANN, '/unlink sure')).text).toContain('no longer linked')
 })
 
 test('numbers of updates that begin anew after a silence are heard', async () => {
