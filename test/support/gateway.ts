@@ -65,6 +65,8 @@ export type TestGatewayOptions = Readonly<{
   limits?: Partial<Limits>
   /** Of a gateway that was stopped; default a new one. */
   ledgerPath?: string
+  /** A relay of the ledger process that has this ledger open; the ledger's path must be given. */
+  part?: 'relay'
   /** On Postgres instead, with others: its rows are then read by a connection of the test's own. Default of `leaseMs`: 10 s. */
   postgres?: Readonly<{ url: string; leaseMs?: number }>
   timings?: Partial<Timings>
@@ -352,7 +354,7 @@ function configOf(options: TestGatewayOptions, ledgerPath: string): Parameters<t
     payments: options.payments ?? { text: undefined, stripe: undefined },
     ledger:
       postgres === undefined
-        ? { kind: 'sqlite', path: ledgerPath }
+        ? { kind: 'sqlite', path: ledgerPath, ...(options.part === undefined ? {} : { part: options.part }) }
         : {
             kind: 'postgres',
             path: ledgerPath,
