@@ -4,6 +4,7 @@ import type { Dialect } from '../core/native/event.ts'
 import { inOwnWords } from '../core/native/own-words.ts'
 import { DecodedBody } from './decoded-body.ts'
 import type { Door } from './doors/door.ts'
+import { editedBy } from './doors/request-edit.ts'
 import { answerFault, statusFault } from './fault.ts'
 import { Parts } from './read-chunks.ts'
 import type { Body, CallEvents, Fault, Reply, Stop, UpstreamRequest } from './upstream.ts'
@@ -76,17 +77,25 @@ async function errorOf(
   const text = await readSome(body, Math.max(ERROR_TEXT_MS, calledAtMs + ERROR_CALL_MS - performance.now()))
   const status = door.errorStatus?.(answer.status, answer.errorName ?? '', text) ?? answer.status
   if (status === 401) door.refused?.()
-  if (status === 400 && request.betas !== '' && BETAS.test(text)) events.onBetasRefused?.(betasIn(text, request.betas.split(',')))
+  const betas = status === 400 && BETAS.test(text) ? betasIn(text, request, door) : []
+  if (betas.length > 0) events.onBetasRefused?.(betas)
   const fault = statusFault(upstream, request, status, text, retryAfter)
   return { ...fault, ...(hidesErrorText ? { refusal: inOwnWords(fault.refusal) } : {}), ...nameOf(answer) }
 }
 
 const BETAS = /beta/i
 
-function betasIn(text: string, sent: readonly string[]): readonly string[] {
-  const named = sent.filter((beta) => text.includes(beta))
-  return named.length === 0 ? sent : named
+/** The client's betas, by which a configuration drops them, of which the text names what was sent; all that were sent where it names none. */
+function betasIn(text: string, { notes: _, ...request }: UpstreamRequest, door: Door): readonly string[] {
+  const sent = request.betas.split(',').flatMap((beta) => {
+    const { betas: sentAs } = editedBy(door, { ...request, body: EMPTY_OBJECT, betas: beta })
+    return sentAs === '' ? [] : [{ beta, sentAs }]
+  })
+  const named = sent.filter(({ sentAs }) => text.includes(sentAs))
+  return (named.length === 0 ? sent : named).map(({ beta }) => beta)
 }
+
+const EMPTY_OBJECT = Buffer.from('{}')
 
 /** Text that has come by `waitMs` counts as the whole: the client waits for the status, not for the text. A broken error body counts as empty. */
 async function readSome(body: Body | undefined, waitMs: number): Promise<string> {

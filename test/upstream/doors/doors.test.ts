@@ -264,6 +264,20 @@ describe.each(Object.keys(TRANSPORTS))('over %s', (transport) => {
     expect(native?.body.tools).toEqual([{ name: 't', cache_control: { scope: 'x', type: 'ephemeral' } }])
   })
 
+  test('a 400 that names a beta under the door’s own name says the client’s, which is the one to drop; one that was not sent is not said', async () => {
+    let message = 'unknown beta: b-1'
+    using server = serving(() => Response.json({ type: 'error', error: { type: 'invalid_request_error', message } }, { status: 400 }))
+    const own = { dropBetas: ['mine-*'], renameBetas: { 'a-1': 'b-1' }, dropFields: [], hasDefaults: true }
+    const upstream = upstreamAt(server.url, doorOf({ kind: 'native' }, own, { apiKey: 'k' }))
+    const told: (readonly string[])[] = []
+    const ask = (betas: string) => upstream.call(request({ betas }), never(), { onBetasRefused: (names) => void told.push(names) })
+    await ask('a-1,mine-2,kept')
+    message = 'invalid beta flag'
+    await ask('a-1,mine-2,kept')
+    await ask('mine-2')
+    expect(told).toEqual([['a-1'], ['a-1', 'kept']])
+  })
+
   test('a 400 that names a beta says which; one that names none says all that were sent', async () => {
     let message = 'unknown beta: two-1'
     using server = serving(() => Response.json({ type: 'error', error: { type: 'invalid_request_error', message } }, { status: 400 }))
