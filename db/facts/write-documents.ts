@@ -21,8 +21,11 @@ export const CUSTOMER_FIELDS = {
 `
 
 export const writeDocuments = (): string => `
+/** Without what operators alone know of its upstream. */
+export type CustomersReceipt = Omit<ReceiptRow, 'upstream' | 'upstreamCostPicos' | 'cacheLostPicos'>
+
 /** What customers read of its columns. */
-export const customerFields = (row: Omit<ReceiptRow, 'upstream'>) => ({
+export const customerFields = (row: CustomersReceipt) => ({
   ${listed(CUSTOMERS, 'all').map(valueFor).join(',\n')},
 })
 

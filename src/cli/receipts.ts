@@ -16,7 +16,7 @@ import { accountNamed, keyNamed, readReport } from './read-report.ts'
 import { factsText, tableText, timeText, usdText } from './text.ts'
 
 type ListOptions = PagingOptions &
-  RangeOptions & { key?: string; account?: string; model?: string; outcome?: Outcome; overHold?: true; waived?: true }
+  RangeOptions & { key?: string; account?: string; model?: string; tag?: string; outcome?: Outcome; overHold?: true; waived?: true }
 
 export function addReceipts(program: Command, run: Run): void {
   const receipts = program.command('receipts').description('look through what requests cost')
@@ -25,6 +25,7 @@ export function addReceipts(program: Command, run: Run): void {
     .option('--key <KEY>', 'only of this key: its id or name')
     .option('--account <ACCOUNT>', 'only of this account: its id or name')
     .option('--model <ID>', 'only of this model')
+    .option('--tag <TAG>', 'only those with this tag')
     .addOption(new Option('--outcome <OUTCOME>', 'only those that ended so').choices(OUTCOMES))
     .option('--over-hold', 'only those that cost more than was reserved for them')
     .addOption(new Option('--waived', 'only those whose price was waived').conflicts('overHold'))
@@ -37,14 +38,14 @@ export function addReceipts(program: Command, run: Run): void {
 }
 
 function listReceipts(context: CommandContext, options: ListOptions): ExitCode | Stop {
-  const { key: keyName, account: accountName, from, to, limit, cursor, model, outcome, overHold, waived } = options
+  const { key: keyName, account: accountName, from, to, limit, cursor, model, tag, outcome, overHold, waived } = options
   if (keyName !== undefined && accountName !== undefined) return wrongUse('give --key or --account, not both')
   const key = keyName === undefined ? undefined : keyNamed(context, keyName)
   if (isStop(key)) return key
   const account = accountName === undefined ? undefined : accountNamed(context, accountName)
   if (isStop(account)) return account
   const only = overHold ? 'over hold' : waived ? 'waived' : undefined
-  const query = { keyId: key?.id, accountId: account?.id, modelId: model, outcome, only, from, to, after: cursor, limit } as const
+  const query = { keyId: key?.id, accountId: account?.id, modelId: model, tag, outcome, only, from, to, after: cursor, limit } as const
   const found = readReport(context, ({ receipts }) => ({ page: receipts.list(query) }))
   if (isStop(found)) return found
   return found.page === undefined ? wrongUse('this cursor is of another list') : sayPage(context, found.page, receiptDocument, receiptTable)

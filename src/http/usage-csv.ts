@@ -34,6 +34,7 @@ const COLUMNS: readonly Readonly<{ name: string; of: (request: Document) => Cell
   { name: 'not_charged', of: ({ not_charged }) => not_charged },
   { name: 'first_byte_ms', of: ({ first_byte_ms }) => first_byte_ms },
   { name: 'duration_ms', of: ({ duration_ms }) => duration_ms },
+  { name: 'tag', of: ({ tag }) => tag },
 ]
 
 /** Columns that only some files have, after the others. */

@@ -3,6 +3,7 @@
 import { t } from 'elysia'
 import { OUTCOMES } from '../core/outcome.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
+import { TAG_PATTERN } from '../core/spend-tag.ts'
 import { dayOf, dayText, edgeOf } from '../core/utc.ts'
 import type { DayPlace } from '../ledger/reading/reports.ts'
 
@@ -19,6 +20,9 @@ export const REQUESTS_QUERY = t.Object({
   ),
   model: t.Optional(t.String({ maxLength: 1_000, description: 'the id of a model' })),
   outcome: t.Optional(t.String({ pattern: `^(${OUTCOMES.join('|')})$`, description: `one of ${OUTCOMES.join(', ')}` })),
+  tag: t.Optional(
+    t.String({ pattern: TAG_PATTERN, description: 'the tag of requests, 1 to 64 letters, digits, ".", "_", ":", "/" and "-"' }),
+  ),
   limit: t.Optional(t.String({ pattern: '^([1-9][0-9]{0,2}|1000)$', description: `a whole number, 1 to ${PAGE_MAX}` })),
   cursor: t.Optional(t.String({ maxLength: 200, description: 'the `next_cursor` of the page before' })),
   format: t.Optional(t.String({ pattern: '^(json|csv)$', description: 'json or csv' })),

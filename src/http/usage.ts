@@ -121,6 +121,7 @@ function questionOf(key: KeyRecord, query: Static<typeof REQUESTS_QUERY>, limit:
     ...(after === undefined ? {} : { after }),
     ...(query.model === undefined ? {} : { modelId: query.model }),
     ...(query.outcome === undefined ? {} : { outcome: query.outcome as Outcome }),
+    ...(query.tag === undefined ? {} : { tag: query.tag }),
   }
 }
 

@@ -118,6 +118,7 @@ test('a request is listed with its tokens, its times and its cost, rounded and t
         waived_usd: 0,
         waived_usd_exact: '0',
         price_level: null,
+        tag: null,
         not_charged: null,
       },
     ],

@@ -71,6 +71,18 @@ test('the ids of end users are tags where the account’s operator turned that o
   expect((await ask('chat', {}, chat)).tag).toBeNull()
 })
 
+test('a key’s requests are found by their tag, as pages and as a file, and another form is refused by its field', async () => {
+  const read = async (query: string) =>
+    fetch(`${gateway.url}/v1/dashboard/usage/requests?${query}`, { headers: { authorization: `Bearer ${secret}` } })
+  const { data } = (await (await read('tag=large')).json()) as { data: { tag: string }[] }
+  expect(data.map(({ tag }) => tag)).toEqual(['large'])
+  expect(((await (await read('tag=none-has-it')).json()) as { data: unknown[] }).data).toEqual([])
+  const [head, ...lines] = (await (await read('tag=large&format=csv')).text()).trim().split('\r\n')
+  expect([head?.split(',').at(-1), lines.map((line) => line.split(',').at(-1))]).toEqual(['tag', ['large']])
+  const wrong = await read('tag=a%20b')
+  expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('tag')])
+})
+
 test('no upstream gets the header', () => {
   expect(upstream.requests.length).toBeGreaterThan(5)
   for (const { headers } of upstream.requests) expect(headers.map(([name]) => name.toLowerCase())).not.toContain('x-spend-tag')

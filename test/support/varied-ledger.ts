@@ -116,6 +116,8 @@ export function everyQuestion(requestIds: readonly string[]): readonly Asked[] {
       { kind: 'accountCredits', accountId, limit },
       { kind: 'allReceipts', accountId, limit, only: 'waived' },
       { kind: 'allReceipts', accountId, limit, modelId: 'haiku' },
+      { kind: 'allReceipts', limit, tag: 'Team/b' },
+      { kind: 'accountReceipts', accountId, limit, tag: 'team:a' },
       { kind: 'credits', accountId, limit },
     ]),
     ...KEYS.flatMap((keyId): readonly Asked[] => [

@@ -441,8 +441,11 @@ export const receiptOf = ({ receipt, price, upstream, ...names }: ReceiptParts):
   cacheLostPicos: receipt.cacheLostPicos === null ? null : picos(receipt.cacheLostPicos),
 })
 
+/** Without what operators alone know of its upstream. */
+export type CustomersReceipt = Omit<ReceiptRow, 'upstream' | 'upstreamCostPicos' | 'cacheLostPicos'>
+
 /** What customers read of its columns. */
-export const customerFields = (row: Omit<ReceiptRow, 'upstream'>) => ({
+export const customerFields = (row: CustomersReceipt) => ({
   request_id: row.requestId,
   model: row.modelId,
   format: row.format,

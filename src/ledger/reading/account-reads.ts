@@ -115,7 +115,7 @@ export class AccountReads {
   }
 }
 
-const publicReceipt = ({ upstream: _, ...receipt }: ReceiptRow): AccountReceipt => receipt
+const publicReceipt = ({ upstream: _, upstreamCostPicos: _cost, cacheLostPicos: _lost, ...receipt }: ReceiptRow): AccountReceipt => receipt
 const publicCall = ({ number, status, cause, startedAt, durationMs }: AttemptRow): OtherCall => ({
   number,
   status,

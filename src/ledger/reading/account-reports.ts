@@ -7,7 +7,7 @@ import type { KeyRecord } from '../../core/key.ts'
 import type { Picos } from '../../core/money.ts'
 import type { Outcome, UsageSource } from '../../core/outcome.ts'
 import type { Usage } from '../../core/usage.ts'
-import type { ReceiptRow } from '../columns/receipt.ts'
+import type { CustomersReceipt } from '../columns/receipt.ts'
 import type { CreditKind } from '../operation.ts'
 import type { Page } from './page.ts'
 
@@ -27,6 +27,7 @@ export type AccountQuestion =
       modelId?: string
       outcome?: Outcome
       usageSource?: UsageSource
+      tag?: string
       after?: string
       limit: number
     }>
@@ -117,7 +118,7 @@ export type ListedKey = KeyRecord &
     previous: Readonly<{ display: string; validUntil: number }> | null
   }>
 
-export type AccountReceipt = Omit<ReceiptRow, 'upstream'>
+export type AccountReceipt = CustomersReceipt
 
 /** `calls`: the upstream calls of the request that are not the one of its receipt, in their order. */
 export type ReceiptWithCalls = Readonly<{ receipt: AccountReceipt; calls: readonly OtherCall[] }>

@@ -76,8 +76,8 @@ export class ConsoleReads {
     return { ...page, rows: [...found, ...page.rows.filter(({ id }) => !found.some((key) => key.id === id))] }
   }
 
-  receipts({ kind: _, accountId, keyId, modelId, outcome, only, from, to, after, limit }: QuestionOf<'allReceipts'>) {
-    return this.#receipts.list({ accountId, keyId, modelId, outcome, only, from, to, after, limit })
+  receipts({ kind: _, accountId, keyId, modelId, outcome, tag, only, from, to, after, limit }: QuestionOf<'allReceipts'>) {
+    return this.#receipts.list({ accountId, keyId, modelId, outcome, tag, only, from, to, after, limit })
   }
 
   receipt({ requestId }: QuestionOf<'anyReceipt'>): ConsoleFindings['anyReceipt'] {

@@ -29,6 +29,7 @@ export type ConsoleQuestion =
       keyId?: string
       modelId?: string
       outcome?: Outcome
+      tag?: string
       only?: 'over hold' | 'waived'
     }> &
       Range &

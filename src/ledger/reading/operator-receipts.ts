@@ -19,10 +19,11 @@ export type ReceiptsQuery = Paging &
     accountId: string | undefined
     modelId: string | undefined
     outcome: Outcome | undefined
+    tag?: string | undefined
     only: 'over hold' | 'waived' | undefined
   }>
 
-type Candidate = { requestId: string; keyId: string; accountId: string; modelId: string; outcome: string }
+type Candidate = { requestId: string; keyId: string; accountId: string; modelId: string; outcome: string; tag: string | null }
 
 /** The conditions of `only`; each is that of an index. */
 const ONLY = { 'over hold': 'AND cost_picos > hold_picos', waived: 'AND waived_picos > 0' }
@@ -77,8 +78,8 @@ export class OperatorReceipts {
       LAST_ID,
     )
     const query = this.#db.query<Candidate, [string, string]>(
-      `SELECT request_id AS "requestId", k.id AS "keyId", a.id AS "accountId", m.id AS "modelId", outcome
-       FROM (SELECT request_id, key_number, account_number, price_number, outcome FROM receipts
+      `SELECT request_id AS "requestId", k.id AS "keyId", a.id AS "accountId", m.id AS "modelId", outcome, tag
+       FROM (SELECT request_id, key_number, account_number, price_number, outcome, tag FROM receipts
            WHERE request_id < ? AND request_id >= ? ${only === undefined ? '' : ONLY[only]} ORDER BY request_id DESC LIMIT ${TOGETHER}) r
          CROSS JOIN keys k CROSS JOIN accounts a CROSS JOIN price_versions p CROSS JOIN models m
        WHERE k.number = r.key_number AND a.number = r.account_number AND p.number = r.price_number AND m.number = p.model_number
@@ -99,8 +100,9 @@ export class OperatorReceipts {
   }
 }
 
-const isWanted = (row: Candidate, { keyId, accountId, modelId, outcome }: ReceiptsQuery): boolean =>
+const isWanted = (row: Candidate, { keyId, accountId, modelId, outcome, tag }: ReceiptsQuery): boolean =>
   (keyId === undefined || row.keyId === keyId) &&
   (accountId === undefined || row.accountId === accountId) &&
   (modelId === undefined || row.modelId === modelId) &&
-  (outcome === undefined || row.outcome === outcome)
+  (outcome === undefined || row.outcome === outcome) &&
+  (tag === undefined || row.tag === tag)

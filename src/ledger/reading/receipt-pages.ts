@@ -22,6 +22,7 @@ export type PageQuery = Readonly<{
   modelId?: string | undefined
   outcome?: Outcome | undefined
   usageSource?: UsageSource | undefined
+  tag?: string | undefined
   /** `next` of the page before. */
   after?: string | undefined
   /** The most rows in a page, 1 or more. */
@@ -79,8 +80,8 @@ export class ReceiptPages {
     return place !== undefined && keyNumbers.includes(place.keyNumber) ? place : undefined
   }
 
-  #collect({ modelId, outcome, usageSource, limit }: PageQuery, places: PlaceMerge): Page<ReceiptRow> {
-    const filter = { model: modelId ?? null, outcome: outcome ?? null, basis: usageSource ?? null }
+  #collect({ modelId, outcome, usageSource, tag, limit }: PageQuery, places: PlaceMerge): Page<ReceiptRow> {
+    const filter = { model: modelId ?? null, outcome: outcome ?? null, basis: usageSource ?? null, tag: tag ?? null }
     const together = Object.values(filter).every((wanted) => wanted === null) ? limit : FILTERED_TOGETHER
     const rows: ReceiptRow[] = []
     let looked = 0
@@ -140,6 +141,7 @@ function rowReads(db: Connection) {
           sql`(cast(${given('model')} as text) is null or ${models.id} = ${given('model')})`,
           sql`(cast(${given('outcome')} as text) is null or ${receipts.outcome} = ${given('outcome')})`,
           sql`(cast(${given('basis')} as text) is null or ${receipts.basis} = ${given('basis')})`,
+          sql`(cast(${given('tag')} as text) is null or ${receipts.tag} = ${given('tag')})`,
         ),
       )
       .orderBy(desc(receipts.settledAt), desc(receipts.number))

@@ -40,6 +40,7 @@ export type Question =
       to?: number
       modelId?: string
       outcome?: Outcome
+      tag?: string
       after?: string
       limit: number
     }>

@@ -18,6 +18,7 @@ const REQUESTS = t.Object({
   account_id: TEXT,
   key_id: TEXT,
   model: TEXT,
+  tag: TEXT,
   outcome: t.Optional(oneOf(OUTCOMES, 'How a request ended')),
   only: t.Optional(oneOf(['over hold', 'waived'], 'Over its hold, or waived')),
   from: DATE,
@@ -35,10 +36,10 @@ export function consoleBooks({ world, people }: Site, { ask }: ConsoleActs) {
     .get('/form-id', () => ({ id: newId('crd', world.clock.now()).slice(4) }), { person: true })
     .get(
       '/requests',
-      async ({ caller, query: { account_id, key_id, model, outcome, only, after, ...dates } }) => {
+      async ({ caller, query: { account_id, key_id, model, tag, outcome, only, after, ...dates } }) => {
         const range = rangeOf(dates)
         if (range instanceof Response) return range
-        const question = given({ accountId: account_id, keyId: key_id, modelId: model, outcome, only, after, ...range })
+        const question = given({ accountId: account_id, keyId: key_id, modelId: model, tag, outcome, only, after, ...range })
         const page = await ask<'allReceipts'>(caller, { kind: 'allReceipts', limit: PAGE, ...question })
         if (page === undefined) return missing()
         return page instanceof Response ? page : { data: page.rows.map(receiptDocument), next_cursor: page.next }

@@ -2,6 +2,7 @@
 
 import { type Static, t } from 'elysia'
 import { OUTCOMES, type Outcome } from '../../core/outcome.ts'
+import { TAG_PATTERN } from '../../core/spend-tag.ts'
 import { dayAt, dayOf, edgeOf } from '../../core/utc.ts'
 import { refuse } from './answers.ts'
 
@@ -34,6 +35,9 @@ export const STATEMENT_QUERY = t.Object(SPAN)
 const FILTERS = {
   ...SPAN,
   ...OF,
+  tag: t.Optional(
+    t.String({ pattern: TAG_PATTERN, description: 'A tag of requests: 1 to 64 letters, digits, ".", "_", ":", "/" and "-"' }),
+  ),
   outcome: t.Optional(t.String({ pattern: `^(${OUTCOMES.join('|')})$`, description: `One of ${OUTCOMES.join(', ')}` })),
 }
 
@@ -77,6 +81,7 @@ export function filtersOf(query: Static<typeof REQUESTS_FILE_QUERY>) {
     ...span,
     ...thingsOf(query),
     ...(query.outcome === undefined ? {} : { outcome: query.outcome as Outcome }),
+    ...(query.tag === undefined ? {} : { tag: query.tag }),
   }
 }
 

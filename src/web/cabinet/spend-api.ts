@@ -13,7 +13,7 @@ export const spendApi = {
   request: (accountId: string, requestId: string) => of(accountId).requests({ requestId }).get(),
 }
 
-type RequestsQuery = Readonly<Partial<Record<'key' | 'model' | 'outcome' | 'from' | 'to' | 'after' | 'limit', string>>>
+type RequestsQuery = Readonly<Partial<Record<'key' | 'model' | 'tag' | 'outcome' | 'from' | 'to' | 'after' | 'limit', string>>>
 
 export type Spend = Got<typeof spendApi.spend>
 export type Summary = Got<typeof spendApi.summary>

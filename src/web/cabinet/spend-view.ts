@@ -15,7 +15,7 @@ type Range = (typeof RANGES)[number]['range'] | 'other'
 export type SpendView = Readonly<{ range: Range; from: string; to: string; by: 'model' | 'key'; key?: string; model?: string }>
 
 /** The filters of a list of requests. */
-export const FILTERS = ['key', 'model', 'outcome', 'from', 'to'] as const
+export const FILTERS = ['key', 'model', 'tag', 'outcome', 'from', 'to'] as const
 export type Filters = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>
 
 type Query = Readonly<Record<string, string | undefined>>

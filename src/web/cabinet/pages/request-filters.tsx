@@ -38,6 +38,7 @@ export const RequestFilters = ({
         )}
         change={(model) => show({ model })}
       />
+      <Field label="Tag" maxLength={64} autocomplete="off" value={filters.tag ?? ''} change={(tag) => show({ tag })} />
       <Choice label="Outcome" value={filters.outcome ?? ''} options={OUTCOME_OPTIONS} change={(outcome) => show({ outcome })} />
       <Field label="From" type="date" value={dayOf(filters.from ?? '', 'start')} change={(from) => show({ from })} />
       <Field label="To" type="date" value={dayOf(filters.to ?? '', 'end')} change={(to) => show({ to })} />

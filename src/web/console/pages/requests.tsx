@@ -19,7 +19,7 @@ import { type Filters, filtersOf } from '../filters.ts'
 /** The rows of a full page. */
 const ROWS = 50
 
-const FIELDS = ['account_id', 'key_id', 'model', 'outcome', 'only', 'from', 'to'] as const
+const FIELDS = ['account_id', 'key_id', 'model', 'tag', 'outcome', 'only', 'from', 'to'] as const
 type Filter = (typeof FIELDS)[number]
 type RequestsQuery = NonNullable<NonNullable<Parameters<typeof api.requests.get>[0]>['query']>
 
@@ -46,6 +46,7 @@ export const RequestsPage = () => {
               <Field label="Account id" maxLength={64} autocomplete="off" {...input('account_id')} />
               <Field label="Key id" maxLength={64} autocomplete="off" {...input('key_id')} />
               <Field label="Model" maxLength={200} autocomplete="off" {...input('model')} />
+              <Field label="Tag" maxLength={64} autocomplete="off" {...input('tag')} />
               <Choice label="Outcome" options={OUTCOMES} {...input('outcome')} />
               <Choice label="Show" options={ONLY} {...input('only')} />
             </>
