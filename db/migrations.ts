@@ -9,6 +9,7 @@ import init from './migrations/0002_init.sql' with { type: 'text' }
 import bootsSchema from './migrations/0003_boots_schema.sql' with { type: 'text' }
 import priceLevels from './migrations/0004_price_levels.sql' with { type: 'text' }
 import costsTags from './migrations/0005_costs_tags.sql' with { type: 'text' }
+import keyRates from './migrations/0005_key_rates.sql' with { type: 'text' }
 import imports from './migrations/0006_imports.sql' with { type: 'text' }
 import operatorApi from './migrations/0006_operator_api.sql' with { type: 'text' }
 
@@ -17,7 +18,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 2, sql: init },
   { version: 3, sql: bootsSchema },
   { version: 4, sql: priceLevels },
-  { version: 5, sql: costsTags },
+  { version: 5, sql: [costsTags, keyRates].join('\n') },
   { version: 6, sql: [operatorApi, imports].join('\n') },
 ]
 

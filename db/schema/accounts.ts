@@ -5,7 +5,7 @@ import { blob, index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-
 import { IMPORT_SYSTEMS } from '../../src/core/import/systems.ts'
 import { SECRET_FORMS } from '../../src/core/key.ts'
 import { ZERO } from '../../src/core/money.ts'
-import { checks, flag, isFlag, isHash, notNegative, oneOf, picos, whole } from './columns.ts'
+import { checks, flag, isFlag, isHash, notNegative, oneOf, picos, rateLimits, whole } from './columns.ts'
 
 export const accounts = sqliteTable(
   'accounts',
@@ -57,6 +57,7 @@ export const keys = sqliteTable(
     lastSyncedAt: whole('last_synced_at').notNull(),
     lastUsedAt: whole('last_used_at'),
     createdAt: whole('created_at').notNull(),
+    rates: rateLimits('rates'),
   },
   (table) => [
     uniqueIndex('keys_id').on(table.id),

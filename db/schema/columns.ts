@@ -6,6 +6,7 @@
 import { sql } from 'drizzle-orm'
 import { blob, check, customType } from 'drizzle-orm/sqlite-core'
 import type { Picos } from '../../src/core/money.ts'
+import { type RateLimits, ratesOfText, ratesText } from '../../src/core/token-buckets.ts'
 
 /** The ledger's connection reads every integer as a bigint (`safeIntegers`): money stays one, counts and times become numbers, flags booleans. */
 export const picos = customType<{ data: Picos; driverData: bigint | null }>({ dataType: () => 'integer' })
@@ -14,6 +15,12 @@ export const flag = customType<{ data: boolean; driverData: bigint | number | nu
   dataType: () => 'integer',
   toDriver: (value) => (value ? 1 : 0),
   fromDriver: (value) => value === 1n,
+})
+
+export const rateLimits = customType<{ data: RateLimits; driverData: string }>({
+  dataType: () => 'text',
+  toDriver: ratesText,
+  fromDriver: ratesOfText,
 })
 
 /** The name of a check is its text, as it stands in the migration. */

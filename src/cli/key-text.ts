@@ -2,6 +2,7 @@
 
 import { stateOf } from '../core/key.ts'
 import { usdFields } from '../core/money.ts'
+import { ratesAsSet, rateText } from '../core/token-buckets.ts'
 import { isoOrNull } from '../core/utc.ts'
 import type { KeyReport } from '../ledger/reading/account-lists.ts'
 import { tableText, timeText, usdText } from './text.ts'
@@ -22,6 +23,7 @@ export const keyDocument = (key: KeyReport, now: number) => {
     ...usdFields('spent', key.spentPicos),
     ...usdFields('held', key.heldPicos),
     ...usdFields('limit', key.limitPicos),
+    rates: key.rates == null ? null : ratesAsSet(key.rates),
     is_active: key.isActive,
     is_account_active: key.isAccountActive,
     state: stateOf(key, now),
@@ -40,6 +42,7 @@ export const keyFacts = (key: KeyReport, now: number): readonly (readonly [strin
   ['spent', usdText(key.spentPicos)],
   ['held', usdText(key.heldPicos)],
   ['limit', usdText(key.limitPicos)],
+  ...(key.rates == null ? [] : [['rates', rateText(key.rates)] as const]),
   ['expires', timeText(key.expiresAt)],
   ['state', stateOf(key, now)],
   ['created', timeText(key.createdAt)],

@@ -40,7 +40,7 @@ type RotateOptions = Why & { overlapHours: number; now?: boolean }
 
 type ListOptions = PagingOptions & { account?: string; name?: string; state?: KeyState }
 
-export function addKeys(program: Command, run: Run): void {
+export function addKeys(program: Command, run: Run): Command {
   const keys = program.command('keys').description('make, show and change API keys')
   const create = withReason(withJson(keys.command('create')))
     .description('make a key; its secret is shown once')
@@ -96,6 +96,7 @@ export function addKeys(program: Command, run: Run): void {
   }
 
   addRotate(keys, run)
+  return keys
 }
 
 function addRotate(keys: Command, run: Run): void {
@@ -167,7 +168,7 @@ async function showKey(context: CommandContext, name: string): Promise<ExitCode 
 }
 
 /** Finds the key, performs the operation that `operationOn` makes, and shows the key as it is afterwards. */
-async function changeKey(
+export async function changeKey(
   context: CommandContext,
   name: string,
   why: Why,

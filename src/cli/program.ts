@@ -64,7 +64,10 @@ type Add = (program: Command, parts: Parts) => void | Promise<void>
 const COMMANDS: Readonly<Record<string, Add>> = {
   serve: (program, { environment, setExitCode }) => addServe(program, environment, setExitCode),
   simulate: async (program, { environment, setExitCode }) => (await import('./simulate.ts')).addSimulate(program, environment, setExitCode),
-  keys: async (program, { run }) => (await import('./keys.ts')).addKeys(program, run),
+  keys: async (program, { run }) => {
+    const [{ addKeys }, { addRates }] = await Promise.all([import('./keys.ts'), import('./key-rates.ts')])
+    addRates(addKeys(program, run), run)
+  },
   accounts: async (program, { run }) => (await import('./accounts.ts')).addAccounts(program, run),
   usage: async (program, { run }) => (await import('./usage.ts')).addUsage(program, run),
   receipts: async (program, { run }) => (await import('./receipts.ts')).addReceipts(program, run),

@@ -16,8 +16,8 @@ export type KeyRecord = Readonly<{
   display: string
   plan: string
   limitPicos: Picos | null
-  /** The key's own rates, beside those of its plan; absent: none. */
-  rates?: RateLimits
+  /** The key's own rates, beside those of its plan; null or absent: none. */
+  rates?: RateLimits | null
   /** Unix milliseconds; null: never. */
   expiresAt: number | null
   isActive: boolean

@@ -7,6 +7,9 @@ export const BUCKETS = ['requests', 'input', 'output'] as const
 export type Bucket = (typeof BUCKETS)[number]
 export type Amounts = Readonly<Record<Bucket, number>>
 
+/** The largest rate that can be set. */
+export const RATE_MAX = 1_000_000_000
+
 /** null: no limit. */
 export type RateLimits = Readonly<{
   requestsPerMinute: number | null
@@ -29,6 +32,27 @@ export const ratesAsSet = (limits: RateLimits) => ({
   output_tokens_per_minute: limits.outputTokensPerMinute,
   concurrent_requests: limits.concurrentRequests,
 })
+
+type RatesAsSet = Readonly<{ [name in keyof ReturnType<typeof ratesAsSet>]?: number | null | undefined }>
+
+/** The limits with these settings changed: null takes one away, and what is absent stays. Undefined: none is left. */
+export const ratesWith = (limits: RateLimits | null, set: RatesAsSet): RateLimits | undefined => {
+  const { requests_per_minute, input_tokens_per_minute, output_tokens_per_minute, concurrent_requests } = set
+  const kept = (now: number | null | undefined, before: number | null | undefined) => (now === undefined ? before : now)
+  return rateLimitsOf({
+    requestsPerMinute: kept(requests_per_minute, limits?.requestsPerMinute),
+    inputTokensPerMinute: kept(input_tokens_per_minute, limits?.inputTokensPerMinute),
+    outputTokensPerMinute: kept(output_tokens_per_minute, limits?.outputTokensPerMinute),
+    concurrentRequests: kept(concurrent_requests, limits?.concurrentRequests),
+  })
+}
+
+/** As a key's row has them: JSON of those that are set, always the same text for the same limits. */
+export const ratesText = (limits: RateLimits): string => JSON.stringify(ratesAsSet(limits), (_name, value: unknown) => value ?? undefined)
+export function ratesOfText(text: string): RateLimits {
+  const limits = ratesWith(null, JSON.parse(text) as RatesAsSet)
+  return limits ?? { requestsPerMinute: null, inputTokensPerMinute: null, outputTokensPerMinute: null, concurrentRequests: null }
+}
 
 /** In words: `600 requests a minute, 4 at once`; '' where there is none. */
 export const rateText = ({ requestsPerMinute, inputTokensPerMinute, outputTokensPerMinute, concurrentRequests }: RateLimits): string =>

@@ -4,6 +4,7 @@ import type { TokenScope } from '../core/api-token.ts'
 import type { ImportSystem } from '../core/import/systems.ts'
 import type { ForeignForm } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
+import type { RateLimits } from '../core/token-buckets.ts'
 
 /**
  * Who acts (`os:alice`, `token:shop`, `program`), from where (`socket`, `file`, an address), and why, in the operator's words. `by`: the token over which the operator's API
@@ -96,6 +97,8 @@ export type Operation =
   | Readonly<{ kind: 'renameKey'; keyId: string; name: string; now: number }>
   | Readonly<{ kind: 'setKeyActive'; keyId: string; isActive: boolean; now: number }>
   | Readonly<{ kind: 'setKeyLimit'; keyId: string; limitPicos: Picos | null; now: number }>
+  /** `rates` null: the key has none of its own. */
+  | Readonly<{ kind: 'setKeyRates'; keyId: string; rates: RateLimits | null; now: number }>
   | Readonly<{ kind: 'setKeyExpiry'; keyId: string; expiresAt: number | null; now: number }>
   /** `endsPromised`: whether to end also secrets that an earlier rotation promised for longer. */
   | Readonly<{

@@ -7,6 +7,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { TOKEN_ACCOUNTS_MAX, TOKEN_SCOPES } from '../core/api-token.ts'
 import { CODES_MAX } from '../core/limits.ts'
+import { RATE_MAX } from '../core/token-buckets.ts'
 import type { Hold } from '../ledger/ledger.ts'
 import { type Act, CHAT_STATES, type Operation, type OperationResult } from '../ledger/operation.ts'
 import type { UpstreamReport } from '../upstream/member.ts'
@@ -18,6 +19,9 @@ const topUp = { creditId: id, amountPicos: picos, ref: label }
 const creditKind = Type.Union([Type.Literal('top-up'), Type.Literal('refund'), Type.Literal('correction')])
 
 const access = Type.Union([Type.Literal('owner'), Type.Literal('reader'), Type.Literal('operator'), Type.Literal('none')])
+
+const rate = orNull(Type.Integer({ minimum: 1, maximum: RATE_MAX }))
+const rates = shape({ requestsPerMinute: rate, inputTokensPerMinute: rate, outputTokensPerMinute: rate, concurrentRequests: rate })
 
 const OPERATION = Type.Union([
   shape({ kind: Type.Literal('createAccount'), accountId: id, name: label, topUp: orNull(shape(topUp)), now: time }),
@@ -40,6 +44,7 @@ const OPERATION = Type.Union([
   }),
   shape({ kind: Type.Literal('setKeyActive'), keyId: id, isActive: Type.Boolean(), now: time }),
   shape({ kind: Type.Literal('setKeyLimit'), keyId: id, limitPicos: orNull(picos), now: time }),
+  shape({ kind: Type.Literal('setKeyRates'), keyId: id, rates: orNull(rates), now: time }),
   shape({ kind: Type.Literal('renameAccount'), accountId: id, name: Type.String(), now: time }),
   shape({ kind: Type.Literal('renameKey'), keyId: id, name: Type.String(), now: time }),
   shape({ kind: Type.Literal('setKeyExpiry'), keyId: id, expiresAt: orNull(time), now: time }),

@@ -106,9 +106,9 @@ export class RateGate {
   /** The key first, then its account over all keys of the plan: in one order everywhere. */
   #ownersOf({ id, accountId, plan, rates }: KeyRecord): readonly CountedOwner[] {
     const ofPlan = this.#options.catalog().plans.get(plan)?.rates
-    if (rates === undefined && ofPlan === undefined) return NO_OWNERS
+    if (rates == null && ofPlan === undefined) return NO_OWNERS
     const owner = (name: string, limits: RateLimits): CountedOwner => ({ name, limits, running: () => this.#runningOf(name) })
-    const ofKey = rates === undefined ? [] : [owner(`key ${id}`, rates)]
+    const ofKey = rates == null ? [] : [owner(`key ${id}`, rates)]
     return ofPlan === undefined ? ofKey : [...ofKey, owner(`plan ${accountId} ${plan}`, ofPlan)]
   }
 

@@ -121,6 +121,27 @@ describe('keys', () => {
     })
   })
 
+  test('rates sets what is named, takes away what is none, and refuses what would have no effect', async () => {
+    await place.json<Key>('keys', 'create', '--name', 'app')
+    const none = { requests_per_minute: null, input_tokens_per_minute: null, output_tokens_per_minute: null, concurrent_requests: null }
+    expect(await place.json('keys', 'rates', 'app', '--requests-per-minute', '60', '--output-tokens-per-minute', '9000')).toMatchObject({
+      rates: { ...none, requests_per_minute: 60, output_tokens_per_minute: 9_000 },
+    })
+    expect(await place.json('keys', 'rates', 'app', '--requests-per-minute', 'none', '--concurrent-requests', '4')).toMatchObject({
+      rates: { ...none, output_tokens_per_minute: 9_000, concurrent_requests: 4 },
+    })
+    expect((await place.run('keys', 'show', 'app')).out).toMatch(/rates +9000 output tokens a minute, 4 requests at once\n/)
+    expect(await place.json('keys', 'rates', 'app', '--output-tokens-per-minute', 'none', '--concurrent-requests', 'none')).toMatchObject({
+      rates: null,
+    })
+    expect(await place.run('keys', 'rates', 'app')).toMatchObject({ code: 2, err: expect.stringContaining('name at least one rate') })
+    expect(await place.run('keys', 'rates', 'app', '--requests-per-minute', '601')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--requests-per-minute: at most 600'),
+    })
+    expect((await place.run('keys', 'rates', 'app', '--input-tokens-per-minute', '0')).code).toBe(2)
+  })
+
   test('rename gives another name that no other key of the account has, and the old one is free', async () => {
     const made = await place.json<Key>('keys', 'create', '--name', 'app')
     await place.json('keys', 'create', '--name', 'other', '--account', 'app')

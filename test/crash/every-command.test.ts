@@ -48,6 +48,7 @@ test(
       { argv: ['keys', 'show', 'alice'], out: /"alice"/ },
       { argv: ['keys', 'rename', 'alice', 'alicia'], out: /"alicia"/ },
       { argv: ['keys', 'limit', keyId, '7.50'], out: /"limit_usd": 7.5/ },
+      { argv: ['keys', 'rates', keyId, '--requests-per-minute', '60'], out: /"requests_per_minute": 60/ },
       { argv: ['keys', 'extend', keyId, '--days', '30'], out: /"expires_at": "2/ },
       { argv: ['keys', 'disable', keyId], out: /"is_active": false/ },
       { argv: ['keys', 'enable', keyId], out: /"is_active": true/ },

@@ -191,6 +191,8 @@ test('any operation survives the wire to the last picodollar and byte', () => {
   const secretHash = fc.uint8Array({ minLength: 32, maxLength: 32 })
   const time = fc.maxSafeNat()
   const orNull = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(value, { nil: null })
+  const rate = orNull(fc.integer({ min: 1, max: 1_000_000_000 }))
+  const rates = fc.record({ requestsPerMinute: rate, inputTokensPerMinute: rate, outputTokensPerMinute: rate, concurrentRequests: rate })
   const topUp = fc.record({ creditId: id, amountPicos: amount, ref: name })
   const creditKind = fc.constantFrom('top-up' as const, 'refund' as const, 'correction' as const)
   const operation: fc.Arbitrary<Operation> = fc.oneof(
@@ -213,6 +215,7 @@ test('any operation survives the wire to the last picodollar and byte', () => {
     }),
     fc.record({ kind: fc.constant('setKeyActive'), keyId: id, isActive: fc.boolean(), now: time }),
     fc.record({ kind: fc.constant('setKeyLimit'), keyId: id, limitPicos: orNull(amount), now: time }),
+    fc.record({ kind: fc.constant('setKeyRates'), keyId: id, rates: orNull(rates), now: time }),
     fc.record({ kind: fc.constant('renameAccount'), accountId: id, name: fc.string(), now: time }),
     fc.record({ kind: fc.constant('renameKey'), keyId: id, name: fc.string(), now: time }),
     fc.record({ kind: fc.constant('setKeyExpiry'), keyId: id, expiresAt: orNull(time), now: time }),

@@ -187,6 +187,21 @@ describe('headers', () => {
   })
 })
 
+test('a key has rates of its own beside those of its plan, from the turn in which an operator sets them, and until they are taken away', async () => {
+  const { secret, keyId, accountId, plan } = await keyWith({ requestsPerMinute: 100 })
+  const other = await furtherKey(accountId, plan)
+  expect((await ask(secret)).headers.get('x-ratelimit-limit-requests')).toBe('100')
+  const rates = rateLimitsOf({ requestsPerMinute: 2, concurrentRequests: 1 }) ?? null
+  await gateway.operate({ kind: 'setKeyRates', keyId, rates, now: Date.now() })
+  const [first, second, refused] = [await ask(secret), await ask(secret), await ask(secret)]
+  expect([first.status, second.status, refused.status]).toEqual([200, 200, 429])
+  expect([refused.headers.get('x-ratelimit-limit-requests'), left(refused, 'requests')]).toEqual(['2', 0])
+  // What one key was refused takes nothing of what the others share.
+  expect(left(await ask(other), 'requests')).toBe(96)
+  await gateway.operate({ kind: 'setKeyRates', keyId, rates: null, now: Date.now() })
+  expect((await ask(secret)).status).toBe(200)
+})
+
 test('a reload changes the rates at once, for buckets that are in use as well', async () => {
   const { secret, plan } = await keyWith({ requestsPerMinute: 1 })
   expect((await ask(secret)).status).toBe(200)

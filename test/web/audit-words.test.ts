@@ -9,6 +9,8 @@ const said = (action: string, before: object, after: object): string => {
   return sentence === undefined ? 'no sentence' : `${sentence.verb} IT${sentence.tail}`
 }
 
+const RATES = { requests_per_minute: 60, input_tokens_per_minute: null, output_tokens_per_minute: null, concurrent_requests: 4 }
+
 for (const [action, before, after, sentence] of [
   ['createAccount', {}, { name: 'A' }, 'made the account IT'],
   [
@@ -29,6 +31,7 @@ for (const [action, before, after, sentence] of [
   ['renameKey', { name: 'a' }, { name: 'b' }, 'renamed the key IT: “a” → “b”'],
   ['createKey', {}, { plan: 'all', limitUsd: '5', expiresAt: at }, 'made the key IT (plan all, limit $5.00, expires 27 Nov 2026)'],
   ['createKey', {}, { plan: 'all', limitUsd: null, expiresAt: null }, 'made the key IT (plan all, no limit, never expires)'],
+  ['setKeyRates', { rates: null }, { rates: RATES }, 'set the rates of IT: none → 60 requests a minute; 4 requests at once'],
   ['setKeyLimit', { limitUsd: '5' }, { limitUsd: null }, 'set the limit of IT: $5.00 → none'],
   ['setKeyExpiry', { expiresAt: null }, { expiresAt: at }, 'set the expiry of IT: never → 27 Nov 2026'],
   ['rotateKey', { display: 'sk-…aaaa' }, { display: 'sk-…bbbb', oldValidUntil: null }, 'gave a new secret to IT: sk-…aaaa → sk-…bbbb'],

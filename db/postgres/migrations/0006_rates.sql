@@ -1,6 +1,9 @@
 -- Rates of plans and keys over all nodes, by this database's clock alone: token buckets, and how many requests run at once. Rules: keys.md "Rates", "Rates over nodes". A
 -- crash of the server empties the tables, which costs nobody anything.
 
+-- Rates of a key's own, beside those of its plan: JSON with the names of the settings, only those that are set; null: none.
+ALTER TABLE keys ADD COLUMN rates TEXT COLLATE "C";
+
 -- What is taken of each bucket and has not flowed back, at `at_us`.
 CREATE UNLOGGED TABLE rate_levels (
   owner TEXT COLLATE "C" PRIMARY KEY,

@@ -154,6 +154,7 @@ export class KeyWallets {
       case 'setKeyExpiry':
         set(this.#keys.get(operation.keyId), { expiresAt: operation.expiresAt })
         break
+      case 'setKeyRates':
       case 'createAccount':
       case 'setAccountTags':
       case 'renameAccount':

@@ -6,6 +6,7 @@
 import { KEY_EXPIRY_DAYS_MAX } from '../../core/limits.ts'
 import { BALANCE_PICOS_MAX, type Picos, toExactUsdText, ZERO } from '../../core/money.ts'
 import { problemOfName } from '../../core/names.ts'
+import { ratesAsSet, ratesText } from '../../core/token-buckets.ts'
 import { DAY_MS } from '../../core/utc.ts'
 import type { OperationOf } from '../operation.ts'
 import { createAccount, creditAccount } from './account-operations.ts'
@@ -78,7 +79,10 @@ export function rotateKey(writing: Writing, operation: OperationOf<'rotateKey'>)
   return done(keyId)
 }
 
-export function setOnKey(writing: Writing, operation: OperationOf<'setKeyActive' | 'setKeyLimit' | 'setKeyExpiry'>): UncommittedResult {
+export function setOnKey(
+  writing: Writing,
+  operation: OperationOf<'setKeyActive' | 'setKeyLimit' | 'setKeyRates' | 'setKeyExpiry'>,
+): UncommittedResult {
   const { kind, keyId } = operation
   const key = writing.statements.keyById.get({ keyId })
   if (key === undefined) return refused(`there is no key ${keyId}`)
@@ -95,6 +99,18 @@ export function setOnKey(writing: Writing, operation: OperationOf<'setKeyActive'
       if (problem !== undefined) return refused(problem)
       if (writing.statements.setKeyLimit.run({ keyId, limit, now: writing.now }).changes === 0) return UNCHANGED
       writing.audit(kind, keyId, { limitUsd: usdOrNull(key.limitPicos) }, { limitUsd: usdOrNull(limit) })
+      return done(keyId)
+    }
+    case 'setKeyRates': {
+      const { rates } = operation
+      const text = rates === null ? null : ratesText(rates)
+      if (writing.statements.setKeyRates.run({ keyId, rates: text }).changes === 0) return UNCHANGED
+      writing.audit(
+        kind,
+        keyId,
+        { rates: key.rates === null ? null : ratesAsSet(key.rates) },
+        { rates: rates === null ? null : ratesAsSet(rates) },
+      )
       return done(keyId)
     }
     case 'setKeyExpiry': {

@@ -4,8 +4,9 @@
  */
 
 import { displayOf, makeSecret } from '../../core/key.ts'
-import { KEY_EXPIRY_DAYS_MAX } from '../../core/limits.ts'
+import { KEY_EXPIRY_DAYS_MAX, type Limits } from '../../core/limits.ts'
 import type { Picos } from '../../core/money.ts'
+import { type RateLimits, type ratesAsSet, ratesWith } from '../../core/token-buckets.ts'
 import { DAY_MS } from '../../core/utc.ts'
 import type { OperationOf, TopUp } from '../operation.ts'
 import { newId } from './new-id.ts'
@@ -67,6 +68,24 @@ export function extension(
   const extended = from + days * DAY_MS
   if (extended > latest) return { daysLeft: Math.max(0, Math.floor((latest - from) / DAY_MS)) }
   return { kind: 'setKeyExpiry', keyId: id, expiresAt: extended, now }
+}
+
+/** `field`: the setting that is wrong, and why. */
+export type RatesProblem = Readonly<{ field: keyof ReturnType<typeof ratesAsSet>; problem: string }>
+
+/** A key's own rates with these changed; null takes one away. One that is above what every key may have would have no effect, so it is refused. */
+export function ratesChange(
+  { id, rates }: Readonly<{ id: string; rates?: RateLimits | null }>,
+  set: Parameters<typeof ratesWith>[1],
+  limits: Pick<Limits, 'requestsPerMinute' | 'concurrentRequests'>,
+  now: number,
+): OperationOf<'setKeyRates'> | RatesProblem {
+  for (const [field, most] of [
+    ['requests_per_minute', limits.requestsPerMinute],
+    ['concurrent_requests', limits.concurrentRequests],
+  ] as const)
+    if ((set[field] ?? 0) > most) return { field, problem: `at most ${most}, which is what [limits] ${field} lets every key have` }
+  return { kind: 'setKeyRates', keyId: id, rates: ratesWith(rates ?? null, set) ?? null, now }
 }
 
 function newSecret(random: RandomBytes = machineRandom): { secret: string; secretHash: Uint8Array; display: string } {

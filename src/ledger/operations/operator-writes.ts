@@ -39,6 +39,7 @@ function perform(writing: Writing, operation: Operation): UncommittedResult {
       return rotateKey(writing, operation)
     case 'setKeyActive':
     case 'setKeyLimit':
+    case 'setKeyRates':
     case 'setKeyExpiry':
       return setOnKey(writing, operation)
     case 'setUpstreamOut':

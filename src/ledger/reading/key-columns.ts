@@ -13,6 +13,7 @@ export const keyColumns = {
   display: sql<string>`(select display from key_secrets where key_number = keys.number order by valid_until is null desc, created_at desc limit 1)`,
   plan: keys.plan,
   limitPicos: keys.limitPicos,
+  rates: keys.rates,
   spentPicos: keys.spentPicos,
   balancePicos: accounts.balancePicos,
   expiresAt: keys.expiresAt,

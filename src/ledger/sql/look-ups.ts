@@ -35,6 +35,7 @@ function admissionLookUps(db: Connection) {
         display: keySecrets.display,
         plan: keys.plan,
         limitPicos: keys.limitPicos,
+        rates: keys.rates,
         expiresAt: keys.expiresAt,
         isActive: keys.isActive,
         isAccountActive: accounts.isActive,

@@ -108,6 +108,9 @@ function keyWrites(db: Connection) {
       `UPDATE keys SET limit_picos = $limit, last_synced_at = CASE WHEN last_synced_at > $now THEN last_synced_at ELSE $now END
        WHERE id = $keyId AND limit_picos IS DISTINCT FROM $limit`,
     ),
+    setKeyRates: db.query<undefined, { keyId: string; rates: string | null }>(
+      'UPDATE keys SET rates = $rates WHERE id = $keyId AND rates IS DISTINCT FROM $rates',
+    ),
     setKeyExpiry: db.query<undefined, { keyId: string; expiresAt: number | null }>(
       'UPDATE keys SET expires_at = $expiresAt WHERE id = $keyId AND expires_at IS DISTINCT FROM $expiresAt',
     ),

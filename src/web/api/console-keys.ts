@@ -9,9 +9,9 @@ import { missing, refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { change } from './change.ts'
 import { ACT_ID, AFTER, type ConsoleActs, NO_STORE, REASON } from './console-acts.ts'
-import { extend, renameAndLimit, setActive } from './key-changes.ts'
+import { extend, renameAndLimit, setActive, setRates } from './key-changes.ts'
 import { keyDocument } from './key-document.ts'
-import { DAYS_MORE, ENDS_PROMISED, LIMIT_USD, limitOf, OVERLAP_HOURS } from './key-fields.ts'
+import { DAYS_MORE, ENDS_PROMISED, LIMIT_USD, limitOf, OVERLAP_HOURS, RATES_SET } from './key-fields.ts'
 import { NAME, wrongName } from './name-field.ts'
 
 const PAGE = 50
@@ -123,6 +123,12 @@ export function consoleKeys(site: Site, acts: ConsoleActs) {
         return operations instanceof Response ? operations : changed(keyId, caller, reason, () => operations)
       },
       { person: true, body: t.Object({ name: t.Optional(NAME), limit_usd: t.Optional(LIMIT_USD), reason: REASON }) },
+    )
+    .post(
+      '/:keyId/rates',
+      ({ caller, params: { keyId }, body: { reason, ...set } }) =>
+        changed(keyId, caller, reason, (key) => setRates(key, set, site.world.limits(), clock.now())),
+      { person: true, body: t.Object({ ...RATES_SET, reason: REASON }) },
     )
     .post(
       '/:keyId/extend',

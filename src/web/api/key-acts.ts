@@ -4,6 +4,8 @@
  */
 
 import type { Static } from 'elysia'
+import type { Plan } from '../../core/catalog.ts'
+import { ratesAsSet } from '../../core/token-buckets.ts'
 import type { Operation } from '../../ledger/operation.ts'
 import { newKey, type RandomBytes, rotation } from '../../ledger/operations/key-writes.ts'
 import type { ListedKey } from '../../ledger/reading/account-reports.ts'
@@ -22,6 +24,9 @@ const PLAN = 'default'
 const PAGE = 50
 const KEYS_MAX = 1_000
 
+/** Of the account over all its keys of the plan. */
+const planRatesOf = (plan: Plan | undefined) => (plan?.rates === undefined ? null : ratesAsSet(plan.rates))
+
 type Of = Readonly<{ accountId: string; keyId: string }>
 
 export type KeyActs = ReturnType<typeof keyActs>
@@ -30,6 +35,10 @@ export type KeyActs = ReturnType<typeof keyActs>
 export function keyActs({ world }: Pick<Site, 'world'>, running: Running) {
   const { ledger, reports, clock } = world
 
+  const shown = (key: ListedKey, count: number) => ({
+    ...keyDocument(key, ledger, count, clock.now()),
+    plan_rates: planRatesOf(world.catalog().plans.get(key.plan)),
+  })
   const list = async (accountId: string, { after }: Readonly<{ after?: string }>, { person }: Caller) => {
     const page = await reports.ask(`person:${person.id}`, {
       kind: 'accountKeys',
@@ -40,8 +49,7 @@ export function keyActs({ world }: Pick<Site, 'world'>, running: Running) {
     if (page === undefined) return missing()
     if (typeof page === 'string') return refuseUnread(page)
     const counts = running.ofAccount(accountId)
-    const now = clock.now()
-    return { data: page.rows.map((key) => keyDocument(key, ledger, counts.get(key.id) ?? 0, now)), next_cursor: page.next }
+    return { data: page.rows.map((key) => shown(key, counts.get(key.id) ?? 0)), next_cursor: page.next }
   }
   const found = async ({ accountId, keyId }: Of, { person }: Caller): Promise<ListedKey | Response> => {
     const key = await reports.ask(`person:${person.id}`, { kind: 'accountKey', accountId, keyId })
@@ -51,7 +59,7 @@ export function keyActs({ world }: Pick<Site, 'world'>, running: Running) {
   const document = async (of: Of, caller: Caller) => {
     const key = await found(of, caller)
     if (key instanceof Response) return key
-    return keyDocument(key, ledger, running.ofAccount(of.accountId).get(of.keyId) ?? 0, clock.now())
+    return shown(key, running.ofAccount(of.accountId).get(of.keyId) ?? 0)
   }
   const perform = async (operation: Operation, { actor, address }: Caller) => {
     const done = await ledger.operate(operation, { actor, address, reason: '' })

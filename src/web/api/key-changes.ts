@@ -1,7 +1,8 @@
 /** A page's changes of a key as the ledger's operations, the same for the account's people and for operators. Rules: keys.md "Expiry and rotation"; pages.md "Keys of an account". */
 
+import type { Limits } from '../../core/limits.ts'
 import type { Operation } from '../../ledger/operation.ts'
-import { extension } from '../../ledger/operations/key-writes.ts'
+import { extension, ratesChange } from '../../ledger/operations/key-writes.ts'
 import { refuse } from './answers.ts'
 import { limitOf } from './key-fields.ts'
 import { wrongName } from './name-field.ts'
@@ -20,6 +21,17 @@ export function renameAndLimit(
     ...(name === undefined ? [] : [{ kind: 'renameKey', keyId, name, now } as const]),
     ...(limit === undefined ? [] : [{ kind: 'setKeyLimit', keyId, limitPicos: limit.picos, now } as const]),
   ]
+}
+
+/** The change of a key's own rates; a rate that is absent stays as it is. */
+export function setRates(
+  key: Parameters<typeof ratesChange>[0],
+  set: Parameters<typeof ratesChange>[1],
+  limits: Limits,
+  now: number,
+): readonly [Operation] | Response {
+  const changed = ratesChange(key, set, limits, now)
+  return 'problem' in changed ? refuse(400, `It is ${changed.problem}`, { field: changed.field }) : [changed]
 }
 
 export function extend(

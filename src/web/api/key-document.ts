@@ -2,6 +2,7 @@
 
 import { stateOf } from '../../core/key.ts'
 import { toExactUsdText } from '../../core/money.ts'
+import { ratesAsSet } from '../../core/token-buckets.ts'
 import { isoOrNull, isoTime } from '../../core/utc.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { ListedKey } from '../../ledger/reading/account-reports.ts'
@@ -20,6 +21,8 @@ export function keyDocument(key: ListedKey, ledger: Ledger, running: number, now
     is_account_active: key.isAccountActive,
     is_limit_used: key.limitPicos !== null && spent >= key.limitPicos,
     limit_usd: key.limitPicos === null ? null : toExactUsdText(key.limitPicos),
+    /** Of its own, beside those of its plan. */
+    rates: key.rates == null ? null : ratesAsSet(key.rates),
     spent_usd: toExactUsdText(spent),
     running_requests: running,
     created_at: isoTime(key.createdAt),

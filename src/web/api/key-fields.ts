@@ -3,6 +3,7 @@
 import { t } from 'elysia'
 import { KEY_EXPIRY_DAYS_MAX } from '../../core/limits.ts'
 import { BALANCE_PICOS_MAX, type Picos, parseUsd, ZERO } from '../../core/money.ts'
+import { RATE_MAX } from '../../core/token-buckets.ts'
 import { OVERLAP_HOURS_MAX } from '../../ledger/operations/key-writes.ts'
 import { refuse } from './answers.ts'
 import { NAME } from './name-field.ts'
@@ -11,6 +12,17 @@ const DAYS = `A whole number of days, 1 to ${KEY_EXPIRY_DAYS_MAX}`
 const LIMIT = 'An amount in USD, such as 25 or 0.50; empty for no limit'
 export const LIMIT_USD = t.Union([t.String({ maxLength: 40 }), t.Null()], { description: LIMIT })
 export const DAYS_MORE = t.Integer({ minimum: 1, maximum: KEY_EXPIRY_DAYS_MAX, description: DAYS })
+
+const RATE = t.Optional(
+  t.Union([t.Integer({ minimum: 1, maximum: RATE_MAX }), t.Null()], { description: 'A whole number from 1; null for none' }),
+)
+/** A rate that is absent stays as it is. */
+export const RATES_SET = {
+  requests_per_minute: RATE,
+  input_tokens_per_minute: RATE,
+  output_tokens_per_minute: RATE,
+  concurrent_requests: RATE,
+}
 
 export const CREATE = t.Object({
   /** The page makes the id, so that a form which is sent twice makes one key. */

@@ -32,6 +32,13 @@ export const ACCOUNT = t.Object(
 )
 export const ACCOUNT_LIST = listOf(t.Object(LISTED_ACCOUNT, { title: 'ListedAccount', description: 'An account' }), 'AccountList')
 
+const RATES = {
+  requests_per_minute: orNull(t.Integer(), 'Requests'),
+  input_tokens_per_minute: orNull(t.Integer(), 'Input tokens without cache reads'),
+  output_tokens_per_minute: orNull(t.Integer(), 'Output tokens'),
+  concurrent_requests: orNull(t.Integer(), 'Requests at once'),
+}
+
 const KEY_FIELDS = {
   id: t.String(),
   account_id: t.String(),
@@ -44,6 +51,7 @@ const KEY_FIELDS = {
   is_account_active: t.Boolean(),
   is_limit_used: t.Boolean(),
   limit_usd: orNull(t.String(), 'USD with all digits; null: no limit of its own'),
+  rates: orNull(t.Object(RATES), 'Of its own, beside those of its plan'),
   spent_usd: EXACT('what it was charged'),
   running_requests: Type.Integer({ description: 'In the process that answers' }),
   created_at: AT('when it was made'),

@@ -118,6 +118,7 @@ const madeBy = ({ keyId, accountId, ownAccountId, now, ...operation }: Operation
   display: operation.display,
   plan: operation.plan,
   limitPicos: operation.limitPicos,
+  rates: null,
   expiresAt: operation.expiresAt,
   isActive: true,
   isAccountActive: true,

@@ -5,6 +5,7 @@ import { type Static, t } from 'elysia'
 import { KEY_EXPIRY_DAYS_MAX } from '../../core/limits.ts'
 import { ZERO } from '../../core/money.ts'
 import { OVERLAP_HOURS_MAX } from '../../ledger/operations/key-writes.ts'
+import { RATES_SET } from '../api/key-fields.ts'
 import { Failure, wrong } from './failure.ts'
 import { ID, orNull, PAGING, REASON, REF, sent, USD, usdOf } from './shapes.ts'
 
@@ -31,6 +32,10 @@ export const CREATE = sent(
 )
 export const RENAME = sent({ name: NAME, reason: REASON }, { title: 'NewKeyName' })
 export const SET_LIMIT = sent({ limit_usd: LIMIT, reason: REASON }, { title: 'NewLimit' })
+export const SET_RATES = sent(
+  { ...RATES_SET, reason: REASON },
+  { title: 'NewRates', description: 'What is absent stays as it is; null takes it away' },
+)
 export const EXTEND = sent({ days: DAYS, reason: REASON }, { title: 'Extension' })
 export const ROTATE = sent(
   {
@@ -44,6 +49,7 @@ export const ROTATE = sent(
 )
 
 export type NewKeyBody = Static<typeof CREATE>
+export type RatesBody = Static<typeof SET_RATES>
 export type RotationBody = Static<typeof ROTATE>
 export type KeysQuery = Static<typeof LIST>
 

@@ -3,13 +3,13 @@
 import { Elysia } from 'elysia'
 import { problemOfName } from '../../core/names.ts'
 import type { Operation } from '../../ledger/operation.ts'
-import { extension } from '../../ledger/operations/key-writes.ts'
+import { extension, ratesChange } from '../../ledger/operations/key-writes.ts'
 import type { ListedKey } from '../../ledger/reading/account-reports.ts'
 import { KEY, KEY_LIST, KEY_WITH_SECRET } from './account-documents.ts'
 import type { ApiCaller } from './caller.ts'
 import { answer, ERRORS, Failure, wrong } from './failure.ts'
 import { keyActs } from './key-acts.ts'
-import { CREATE, EXTEND, LIST, limitOf, RENAME, ROTATE, SET_LIMIT } from './key-bodies.ts'
+import { CREATE, EXTEND, LIST, limitOf, type RatesBody, RENAME, ROTATE, SET_LIMIT, SET_RATES } from './key-bodies.ts'
 import type { Parts } from './parts.ts'
 import { WHY } from './shapes.ts'
 
@@ -47,6 +47,7 @@ export function keyRoutes(parts: Parts) {
       detail: detail('rotateKey', 'Give a key a new secret', 'Shown once. The old one stays valid for `overlap_hours`.'),
     })
     .use(keyChanges(parts))
+    .use(keyRates(parts))
 }
 
 /** Each changes one thing of a key, and shows the key as it is afterwards. */
@@ -124,4 +125,25 @@ function keyChanges(parts: Parts) {
         detail: detail('enableKey', 'Enable a key', 'It may be used again.'),
       },
     )
+}
+
+/** Rates of a key's own, beside those of its plan. */
+function keyRates(parts: Parts) {
+  const { clock } = parts.world
+  const { change } = keyActs(parts)
+  const rated = async (caller: ApiCaller, keyId: string, { reason, ...set }: RatesBody): Promise<Response> => {
+    const made = (key: ListedKey): Made => {
+      const rates = ratesChange(key, set, parts.world.limits(), clock.now())
+      return 'problem' in rates ? wrong(rates.field, `It is ${rates.problem}`) : rates
+    }
+    return answer(await change(caller, keyId, reason, made))
+  }
+  return new Elysia({ name: 'operator api rates of keys' })
+    .use(parts.macro)
+    .post('/:key_id/rates', ({ caller, params, body }) => rated(caller, params.key_id, body), {
+      token: CHANGES,
+      body: SET_RATES,
+      response: { 200: KEY, ...ERRORS },
+      detail: detail('rateKey', 'Set rates of a key', 'Requests and tokens a minute, and requests at once, beside the rates of its plan.'),
+    })
 }

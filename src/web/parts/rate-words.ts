@@ -2,7 +2,7 @@
 
 import { showCount } from './show-time.ts'
 
-type Rates = Readonly<{
+export type Rates = Readonly<{
   requests_per_minute: number | null
   input_tokens_per_minute: number | null
   output_tokens_per_minute: number | null

@@ -87,6 +87,7 @@ const ROUTES: Readonly<Record<string, unknown>> = {
   'GET /keys/:keyId': undefined,
   'POST /keys': { id: ID, account_id: 'x', name: 'x', plan: 'default', limit_usd: null, expires_in_days: null },
   'PATCH /keys/:keyId': { name: 'x' },
+  'POST /keys/:keyId/rates': { requests_per_minute: 5 },
   'POST /keys/:keyId/extend': { id: ID, days: 1 },
   'POST /keys/:keyId/rotate': { id: ID, overlap_hours: 0 },
   'POST /keys/:keyId/disable': {},
@@ -268,10 +269,18 @@ test('keys are made, found, changed and rotated; a secret is told again only to 
     name: 'build',
     limit_usd: null,
   })
+  const rated = { requests_per_minute: 60, input_tokens_per_minute: null, output_tokens_per_minute: 9_000, concurrent_requests: null }
+  const rates = { requests_per_minute: 60, output_tokens_per_minute: 9_000, reason: 'loud' }
+  expect(await made(console.post(`/api/keys/${id}/rates`, rates))).toMatchObject({ rates: rated })
+  expect((await console.post(`/api/keys/${id}/rates`, { requests_per_minute: 1_000_000_000 })).body).toMatchObject({
+    error: { field: 'requests_per_minute' },
+  })
+  expect((await console.post(`/api/keys/${id}/rates`, { requests_per_minute: 0 })).status).toBe(400)
   expect(await made(console.post(`/api/keys/${id}/disable`, { reason: 'leaked' }))).toMatchObject({ state: 'disabled' })
   expect(((await console.get(`/api/accounts/${accountId}/keys`)).body as Rows).data).toMatchObject([{ id, state: 'disabled' }])
   expect((await audit(`?target=${id}`)).map(({ action, reason }) => [action, reason])).toEqual([
     ['setKeyActive', 'leaked'],
+    ['setKeyRates', 'loud'],
     ['setKeyLimit', ''],
     ['renameKey', ''],
     ['rotateKey', ''],

@@ -98,6 +98,7 @@ test('its use is noted, at most once a minute', async () => {
 const WRITES: readonly (readonly [scope: 'keys' | 'money' | 'all', path: () => string, body: object])[] = [
   ['keys', () => '/keys', { name: 'made' }],
   ['keys', () => `/keys/${ids.northKey}/limit`, { limit_usd: '5' }],
+  ['keys', () => `/keys/${ids.northKey}/rates`, { requests_per_minute: 5 }],
   ['keys', () => `/keys/${ids.northKey}/disable`, {}],
   ['keys', () => `/keys/${ids.northKey}/enable`, {}],
   ['keys', () => '/accounts', {}],

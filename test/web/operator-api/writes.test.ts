@@ -131,6 +131,15 @@ test('a balance, its limit and what is held by requests are what the ledger has'
   expect(key).toMatchObject({ limit_usd: '2.5', spent_usd: '0', state: 'live', expires_at: null, plan: 'default', account_name: 'k' })
   const path = `/keys/${key['id']}`
   expect(await done(shop.post(`${path}/limit`, { limit_usd: null }))).toMatchObject({ limit_usd: null })
+  const rated = { requests_per_minute: 60, input_tokens_per_minute: null, output_tokens_per_minute: null, concurrent_requests: 4 }
+  expect(await done(shop.post(`${path}/rates`, { requests_per_minute: 60, concurrent_requests: 4 }))).toMatchObject({ rates: rated })
+  expect(await done(shop.post(`${path}/rates`, { requests_per_minute: null }))).toMatchObject({
+    rates: { ...rated, requests_per_minute: null },
+  })
+  expect(await done(shop.post(`${path}/rates`, { concurrent_requests: null }))).toMatchObject({ rates: null })
+  expect((await shop.post(`${path}/rates`, { concurrent_requests: 1_000_000_000 })).body).toMatchObject({
+    error: { message: expect.stringContaining('concurrent_requests: It is at most ') },
+  })
   expect(await done(shop.post(`${path}/rename`, { name: 'l' }))).toMatchObject({ name: 'l' })
   expect(await done(shop.post(`${path}/disable`))).toMatchObject({ state: 'disabled', is_active: false })
   expect(await done(shop.post(`${path}/enable`))).toMatchObject({ state: 'live' })

@@ -5,6 +5,7 @@ import { useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
 import { Meter } from '../../parts/meter.tsx'
+import { rateWords } from '../../parts/rate-words.ts'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount } from '../../parts/show-time.ts'
 import { usdNumber } from '../../parts/show-usd.ts'
@@ -79,10 +80,12 @@ function columnsOf(
   return [
     {
       name: 'Key',
-      cell: ({ name, display }) => (
+      cell: ({ name, display, rates, plan_rates }) => (
         <div class="named">
           <span class="name">{name === '' ? 'without a name' : name}</span>
           <code>{display}</code>
+          {rates !== null && <span class="quiet">{WORDS.ownRates(rateWords(rates))}</span>}
+          {plan_rates !== null && <span class="quiet">{WORDS.planRates(rateWords(plan_rates))}</span>}
         </div>
       ),
     },

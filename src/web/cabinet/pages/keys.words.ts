@@ -18,6 +18,8 @@ export const WORDS = {
   disable:
     'Its requests are refused, and its running streams end within a second. What was written until then is paid. It can be enabled again.',
   accountOff: 'This account is switched off: ask the operator of this gateway. Its keys are refused.',
+  ownRates: (rates: string) => `This key: ${rates}`,
+  planRates: (rates: string) => `All keys of its plan together: ${rates}`,
 } as const
 
 export type KeyLook = Readonly<{ state: 'live' | 'disabled' | 'expired'; is_limit_used: boolean; expires_at: string | null }>

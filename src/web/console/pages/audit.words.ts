@@ -1,5 +1,6 @@
 /** The lines of the audit log as sentences: what was done to whom, with the values before and after in the units that people know. Rules: operator.md "Audit". */
 
+import { type Rates, rateWords } from '../../parts/rate-words.ts'
 import { showCount, showDate, showMoment } from '../../parts/show-time.ts'
 import { showUsd } from '../../parts/show-usd.ts'
 
@@ -20,6 +21,7 @@ export const ACTIONS: Readonly<Record<string, string>> = {
   renameKey: 'key renamed',
   setKeyActive: 'key enabled or disabled',
   setKeyLimit: 'limit set',
+  setKeyRates: 'rates set',
   setKeyExpiry: 'expiry set',
   rotateKey: 'new secret',
   createCodes: 'codes made',
@@ -36,6 +38,7 @@ export const ACTIONS: Readonly<Record<string, string>> = {
 const text = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '')
 const usd = (value: unknown): string => (typeof value === 'string' ? showUsd(value) : 'none')
 const day = (value: unknown): string => (typeof value === 'number' ? showDate(new Date(value).toISOString()) : 'never')
+const rates = (value: unknown): string => (typeof value === 'object' && value !== null ? rateWords(value as Rates) : 'none')
 const quoted = (value: unknown): string => `“${text(value)}”`
 const plain = (verb: string): Sentence => ({ verb, tail: '' })
 
@@ -47,11 +50,14 @@ const SENTENCES: Readonly<Record<string, (line: Line) => Sentence>> = {
   }),
   setAccountActive: ({ after }) => plain(after['isActive'] === true ? 'enabled the account' : 'disabled the account'),
   setAccountTags: ({ after }) =>
-    plain(after['tagsUserIds'] === true ? 'made the ids of end users tags of the account' : 'made the ids of end users no tags of the account'),
+    plain(
+      after['tagsUserIds'] === true ? 'made the ids of end users tags of the account' : 'made the ids of end users no tags of the account',
+    ),
   renameAccount: ({ before, after }) => ({ verb: 'renamed the account', tail: `: ${quoted(before['name'])} → ${quoted(after['name'])}` }),
   createKey: ({ after }) => ({ verb: 'made the key', tail: newKey(after) }),
   renameKey: ({ before, after }) => ({ verb: 'renamed the key', tail: `: ${quoted(before['name'])} → ${quoted(after['name'])}` }),
   setKeyActive: ({ after }) => plain(after['isActive'] === true ? 'enabled the key' : 'disabled the key'),
+  setKeyRates: ({ before, after }) => ({ verb: 'set the rates of', tail: `: ${rates(before['rates'])} → ${rates(after['rates'])}` }),
   setKeyLimit: ({ before, after }) => ({ verb: 'set the limit of', tail: `: ${usd(before['limitUsd'])} → ${usd(after['limitUsd'])}` }),
   setKeyExpiry: ({ before, after }) => ({ verb: 'set the expiry of', tail: `: ${day(before['expiresAt'])} → ${day(after['expiresAt'])}` }),
   rotateKey: ({ before, after }) => ({ verb: 'gave a new secret to', tail: newSecret(before, after) }),

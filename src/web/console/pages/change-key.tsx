@@ -1,7 +1,6 @@
 /** An operator's changes of a key. A new secret is shown once. Rules: keys.md "Expiry and rotation"; pages.md "Acts of operators". */
 
 import { useState } from 'preact/hooks'
-import type { Got } from '../../parts/ask.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Choice, Field } from '../../parts/field.tsx'
 import { NameField, UsdField } from '../../parts/name-and-amount.tsx'
@@ -10,20 +9,18 @@ import { showDate } from '../../parts/show-time.ts'
 import { tell } from '../../parts/told.tsx'
 import { ActDialog, ActForm } from '../act-dialog.tsx'
 import { api } from '../api.ts'
+import { type KeyDialogOptions as Options, titleOf } from './key-dialog.ts'
+import { KeyRates } from './key-rates.tsx'
 import { Secret } from './secret.tsx'
 
-type Listed = Got<typeof api.keys.get>['data'][number]
-/** A key without its account, as the list of one account has it, or with it. */
-export type Key = Omit<Listed, 'account_id' | 'account_name'> & Partial<Pick<Listed, 'account_id' | 'account_name'>>
-
-export type KeyChange = 'change' | 'extend' | 'rotate' | 'state'
-
-type Options = Readonly<{ keyOf: Key; close: () => void; changed: () => void }>
+export type KeyChange = 'change' | 'rates' | 'extend' | 'rotate' | 'state'
 
 export const ChangeKey = ({ change, ...options }: Options & Readonly<{ change: KeyChange }>) => {
   switch (change) {
     case 'change':
       return <NameAndLimit {...options} />
+    case 'rates':
+      return <KeyRates {...options} />
     case 'extend':
       return <Extend {...options} />
     case 'rotate':
@@ -32,8 +29,6 @@ export const ChangeKey = ({ change, ...options }: Options & Readonly<{ change: K
       return <ChangeState {...options} />
   }
 }
-
-const titleOf = ({ name, display }: Key): string => (name === '' ? display : name)
 
 const NameAndLimit = ({ keyOf, close, changed }: Options) => {
   const [name, setName] = useState(keyOf.name)

@@ -2,15 +2,18 @@
 
 import { useState } from 'preact/hooks'
 import { Badge, type Mood } from '../../parts/badge.tsx'
+import { rateWords } from '../../parts/rate-words.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { Usd } from '../../parts/usd.tsx'
-import { ChangeKey, type Key, type KeyChange } from './change-key.tsx'
+import { ChangeKey, type KeyChange } from './change-key.tsx'
+import type { Key } from './key-dialog.ts'
 
 const MOODS: Readonly<Record<string, Mood>> = { live: 'good', expired: 'wary', disabled: 'bad' }
 
 const CHANGES: readonly (readonly [KeyChange, string])[] = [
   ['change', 'Change…'],
+  ['rates', 'Rates…'],
   ['extend', 'Extend…'],
   ['rotate', 'Rotate…'],
 ]
@@ -46,6 +49,9 @@ export const KeyTable = ({ keys, changed }: Readonly<{ keys: readonly Key[]; cha
           ...account,
           { name: 'Spent', isFigure: true, cell: ({ spent_usd }) => <Usd exact={spent_usd} /> },
           { name: 'Limit', isFigure: true, cell: ({ limit_usd }) => (limit_usd === null ? 'none' : <Usd exact={limit_usd} />) },
+          ...(keys.some(({ rates }) => rates !== null)
+            ? [{ name: 'Rates', cell: ({ rates }: Key) => (rates === null ? 'of its plan' : rateWords(rates)) }]
+            : []),
           { name: 'Expires', cell: ({ expires_at }) => (expires_at === null ? 'never' : <Ago iso={expires_at} />) },
           { name: 'Last use', cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Ago iso={last_used_at} />) },
           {
