@@ -21,6 +21,8 @@ const LOOK_MS = 1_000
 const SPARE_PART = 0.25
 /** The part of the limit that all nodes together keep idle. A node with more than twice its part returns places at once. */
 const IDLE_PART = 0.25
+/** How often one request asks before it is refused. */
+const ASKS_MAX = 3
 /** After a question without an answer, none is asked for this long. */
 const PAUSE_MS = 50
 
@@ -102,12 +104,22 @@ export class SharedKeyLimits {
       if (this.#use(share, slots)) return undefined
       const refusal = this.#refusalOf(share, slots)
       if (refusal !== undefined) return refusal
-      if (this.#options.now() >= this.#aloneUntilMs) await this.#ask(share)
-      if (this.#options.now() < this.#aloneUntilMs) return this.#useAlone(share, slots)
-      return this.#use(share, slots) ? undefined : (this.#refusalOf(share, slots) ?? new Refusal('rateLimited', { retryAfterSeconds: 1 }))
+      return await this.#askAndUse(share, slots)
     } finally {
       share.waiting--
     }
+  }
+
+  /** Asks again where an answer refuses nothing and gives nothing: what it granted has expired on its way here, or others that waited here have used it. */
+  async #askAndUse(share: Share, slots: number): Promise<Refusal | undefined> {
+    for (let asks = 0; asks < ASKS_MAX; asks++) {
+      if (this.#options.now() >= this.#aloneUntilMs) await this.#ask(share)
+      if (this.#options.now() < this.#aloneUntilMs) return this.#useAlone(share, slots)
+      if (this.#use(share, slots)) return undefined
+      const refusal = this.#refusalOf(share, slots)
+      if (refusal !== undefined) return refusal
+    }
+    return new Refusal('rateLimited', { retryAfterSeconds: 1 })
   }
 
   /** Admits without word of the other nodes, up to this node's part of the limits. */

@@ -18,6 +18,8 @@ function makeWorld(perMinute: number, atOnce: number, nodes: number) {
     gift: 0,
     isAway: false,
     isSilent: false,
+    /** How long the next answer is on its way. */
+    lateMs: 0,
   }
   const take = (node: number, ask: LimitAsk): LimitGrant => {
     state.asks++
@@ -35,7 +37,10 @@ function makeWorld(perMinute: number, atOnce: number, nodes: number) {
   }
   const answer = (node: number, ask: LimitAsk): Promise<LimitGrant | 'unavailable'> => {
     if (state.isSilent) return new Promise(() => undefined)
-    return Promise.resolve(state.isAway ? 'unavailable' : take(node, ask))
+    const said = state.isAway ? 'unavailable' : take(node, ask)
+    clock.now += state.lateMs
+    state.lateMs = 0
+    return Promise.resolve(said)
   }
   const limits = { ...LIMITS, requestsPerMinute: perMinute, concurrentRequests: atOnce }
   const gates = Array.from({ length: nodes }, (_, node) => {
@@ -146,6 +151,14 @@ test('while nobody answers, each node lets in its part', async () => {
   let counted = 0
   for (let n = 0; n < 20; n++) if ((await world.gate(0).count('key_3')) === undefined) counted++
   expect(counted).toBe(10)
+  world.close()
+})
+
+test('what is granted and expires on its way is asked for again: a slow answer refuses nobody whom the limit lets in', async () => {
+  const world = makeWorld(30, 1_000, 2)
+  world.state.lateMs = 1_500
+  expect(isIn(await world.gate(0).admit('key_1'))).toBe(true)
+  expect(world.state.asks).toBe(2)
   world.close()
 })
 
