@@ -9,6 +9,7 @@ import { consoleBooks } from './api/console-books.ts'
 import { consoleCredits } from './api/console-credits.ts'
 import { consoleKeys } from './api/console-keys.ts'
 import { consolePeople } from './api/console-people.ts'
+import { consoleTokens } from './api/console-tokens.ts'
 import { historyRoutes } from './api/history.ts'
 import { marginRoutes } from './api/margin.ts'
 import { nowRoutes } from './api/now.ts'
@@ -32,6 +33,7 @@ export const consoleApp = (site: Site) => {
     .use(consoleCredits(site, acts))
     .use(consoleKeys(site, acts))
     .use(consolePeople(site, acts))
+    .use(consoleTokens(site, acts))
     .use(consoleBooks(site, acts))
     .use(pageRoutes('/console', html))
 }

@@ -52,6 +52,8 @@ for (const [action, before, after, sentence] of [
     'switched off the alerts of the chat 7 of a@b.example in IT',
   ],
   ['giveLink', {}, { link: 'sign-in', listener: 'console' }, 'gave a link to sign in to IT (console)'],
+  ['revokeToken', { name: 'shop', isRevoked: false }, { isRevoked: true }, 'revoked the token IT: “shop”'],
+  ['reload', {}, { changes: 2 }, 'read anew the IT: 2 settings changed'],
   ['somethingNew', {}, { a: 1 }, 'no sentence'],
 ] as const)
   test(`${action}: ${sentence}`, () => {

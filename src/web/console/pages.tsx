@@ -13,6 +13,7 @@ import { NowPage } from './pages/now.tsx'
 import { PeoplePage } from './pages/people.tsx'
 import { RequestPage } from './pages/request.tsx'
 import { RequestsPage } from './pages/requests.tsx'
+import { TokensPage } from './pages/tokens.tsx'
 import { UpstreamsPage } from './pages/upstreams.tsx'
 
 type Page = Readonly<{ path: string; title: string; page: ComponentType }>
@@ -25,6 +26,7 @@ export const PAGES: readonly Page[] = [
   { path: '/console/margin', title: 'Margin', page: MarginPage },
   { path: '/console/codes', title: 'Codes', page: CodesPage },
   { path: '/console/people', title: 'People', page: PeoplePage },
+  { path: '/console/tokens', title: 'Tokens', page: TokensPage },
   { path: '/console/upstreams', title: 'Upstreams', page: UpstreamsPage },
   { path: '/console/catalog', title: 'Catalog', page: CatalogPage },
   { path: '/console/audit', title: 'Audit', page: AuditPage },

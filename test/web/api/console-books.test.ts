@@ -98,6 +98,9 @@ const ROUTES: Readonly<Record<string, unknown>> = {
   'POST /people/chat/remove': { chat: '7', account_id: 'acc_north' },
   'POST /people/link': { id: ID, email: 'a@example.com', link: 'password', listener: 'cabinet' },
   'GET /history': undefined,
+  'GET /tokens': undefined,
+  'POST /tokens': { id: ID, name: 'x', scope: 'read', account_ids: [], expires_in_days: 1 },
+  'POST /tokens/:tokenId/revoke': {},
   'GET /form-id': undefined,
   'GET /requests': undefined,
   'GET /requests/:requestId': undefined,
@@ -128,6 +131,28 @@ test('every route of the console is closed to all but operators, and none is for
     expect([route, (await console.send(method, `/api${path.replaceAll(/:\w+/g, 'x')}`, body)).status]).toEqual([route, 403])
     console.origin = console.base
   }
+})
+
+test('a token of the operator’s API is made once, whose secret one form gets, and revoked, each with its line', async () => {
+  const id = await account('acme')
+  const form = { id: formId(), name: ' shop ', scope: 'keys', account_ids: [id], expires_in_days: 90, reason: 'the shop' }
+  const token = await made(console.post('/api/tokens', form))
+  expect(await made(console.post('/api/tokens', form))).toEqual(token)
+  expect(String(token['secret'])).toMatch(/^tgop_\w{43}$/)
+  const list = async () => ((await console.get('/api/tokens')).body as Rows).data
+  expect(await list()).toMatchObject([{ name: 'shop', scope: 'keys', account_ids: [id], state: 'live', last_used_at: null }])
+  expect(JSON.stringify(await list())).not.toContain(String(token['secret']).slice(5, 40))
+  expect(await console.post('/api/tokens', { ...form, id: formId(), name: 'other', account_ids: ['acc_none'] })).toMatchObject({
+    status: 400,
+    body: { error: { field: 'account_ids' } },
+  })
+  expect(await made(console.post(`/api/tokens/${token['id']}/revoke`, { reason: 'lost' }))).toMatchObject({ id: token['id'] })
+  expect(await list()).toMatchObject([{ state: 'revoked' }])
+  const lines = (await audit(`?target=${token['id']}`)).map(({ action, actor, reason }) => ({ action, actor, reason }))
+  expect(lines).toEqual([
+    { action: 'revokeToken', actor: 'person:op@example.com', reason: 'lost' },
+    { action: 'createToken', actor: 'person:op@example.com', reason: 'the shop' },
+  ])
 })
 
 test('accounts are made, found, renamed, switched off and credited, each with its line and the person', async () => {

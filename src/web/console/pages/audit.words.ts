@@ -32,6 +32,7 @@ export const ACTIONS: Readonly<Record<string, string>> = {
   setChat: 'chat changed',
   createToken: 'token made',
   revokeToken: 'token revoked',
+  reload: 'configuration read anew',
   failover: 'Postgres failed over',
 }
 
@@ -80,6 +81,7 @@ const SENTENCES: Readonly<Record<string, (line: Line) => Sentence>> = {
     verb: 'made the token',
     tail: `: ${quoted(after['name'])}, scope ${text(after['scope'])}, until ${day(after['expiresAt'])}`,
   }),
+  reload: ({ after }) => ({ verb: 'read anew the', tail: `: ${showCount(Number(after['changes'] ?? 0))} settings changed` }),
   revokeToken: ({ before }) => ({ verb: 'revoked the token', tail: `: ${quoted(before['name'])}` }),
 }
 
