@@ -19,6 +19,7 @@ const CREATE = sent(
   { title: 'NewAccount', description: '`balance_usd` tops it up in the same act, for which the scope `all` is needed' },
 )
 const RENAME = sent({ name: NAME, reason: REASON }, { title: 'NewName' })
+const TAGS = sent({ tags_user_ids: t.Boolean(), reason: REASON }, { title: 'AccountTags' })
 const LIST = sent({ ...PAGING, search: t.Optional(t.String({ maxLength: 200, description: 'The beginning of a name or id' })) })
 
 /** What looks accounts up, and changes one. */
@@ -85,19 +86,13 @@ function accountActs({ world, acts: { ask, askAfterWrite, perform } }: Parts) {
   return { look, list, create, change }
 }
 
+const CHANGES = { scope: 'keys', reach: 'account' } as const
 const detail = (operationId: string, summary: string, description: string) => ({ operationId, tags: ['Accounts'], summary, description })
 
 export function accountRoutes(parts: Parts) {
-  const { macro, world } = parts
-  const { look, list, create, change } = accountActs(parts)
-  const setActive = (accountId: string, isActive: boolean): Operation => ({
-    kind: 'setAccountActive',
-    accountId,
-    isActive,
-    now: world.clock.now(),
-  })
+  const { look, list, create } = accountActs(parts)
   return new Elysia({ name: 'operator api accounts', prefix: '/accounts' })
-    .use(macro)
+    .use(parts.macro)
     .get('', async ({ caller, query }) => answer(await list(caller, query)), {
       token: { scope: 'read', reach: 'account' },
       query: LIST,
@@ -119,6 +114,21 @@ export function accountRoutes(parts: Parts) {
       response: { 200: ACCOUNT, ...ERRORS },
       detail: detail('getAccount', 'Show an account', 'Its balance, and what requests hold of it now.'),
     })
+    .use(accountChanges(parts))
+}
+
+/** Each changes one thing of an account, and shows the account as it is afterwards. */
+function accountChanges(parts: Parts) {
+  const { world } = parts
+  const { change } = accountActs(parts)
+  const setActive = (accountId: string, isActive: boolean): Operation => ({
+    kind: 'setAccountActive',
+    accountId,
+    isActive,
+    now: world.clock.now(),
+  })
+  return new Elysia({ name: 'operator api changes of accounts' })
+    .use(parts.macro)
     .post(
       '/:account_id/rename',
       async ({ caller, params: { account_id: accountId }, body: { name, reason } }) => {
@@ -127,10 +137,25 @@ export function accountRoutes(parts: Parts) {
         return answer(await change(caller, accountId, reason, { kind: 'renameAccount', accountId, name, now: world.clock.now() }))
       },
       {
-        token: { scope: 'keys', reach: 'account' },
+        token: CHANGES,
         body: RENAME,
         response: { 200: ACCOUNT, ...ERRORS },
         detail: detail('renameAccount', 'Rename an account', 'No two accounts have the same name.'),
+      },
+    )
+    .post(
+      '/:account_id/tags',
+      async ({ caller, params: { account_id: accountId }, body: { tags_user_ids: tagsUserIds, reason } }) =>
+        answer(await change(caller, accountId, reason, { kind: 'setAccountTags', accountId, tagsUserIds, now: world.clock.now() })),
+      {
+        token: CHANGES,
+        body: TAGS,
+        response: { 200: ACCOUNT, ...ERRORS },
+        detail: detail(
+          'setAccountTags',
+          'Tag by end users',
+          'Whether requests without a tag are tagged by the id of the end user that they name.',
+        ),
       },
     )
     .post(
@@ -138,7 +163,7 @@ export function accountRoutes(parts: Parts) {
       async ({ caller, params, body: { reason } }) =>
         answer(await change(caller, params.account_id, reason, setActive(params.account_id, false))),
       {
-        token: { scope: 'keys', reach: 'account' },
+        token: CHANGES,
         body: WHY,
         response: { 200: ACCOUNT, ...ERRORS },
         detail: detail('disableAccount', 'Disable an account', 'Its keys are refused from now on, and running answers are cut.'),
@@ -149,7 +174,7 @@ export function accountRoutes(parts: Parts) {
       async ({ caller, params, body: { reason } }) =>
         answer(await change(caller, params.account_id, reason, setActive(params.account_id, true))),
       {
-        token: { scope: 'keys', reach: 'account' },
+        token: CHANGES,
         body: WHY,
         response: { 200: ACCOUNT, ...ERRORS },
         detail: detail('enableAccount', 'Enable an account', 'Its keys may be used again.'),
