@@ -115,6 +115,12 @@ test('an event without a type says nothing, except for an error', () => {
 test('frames of other types have nothing of an answer', () => {
   const initial = frameOf({ ':event-type': 'initial-response', ':message-type': 'event' }, '{}')
   expect(decode([initial, chunkFrame(END)])).toMatchObject({ text: sse('message_delta', END), isBroken: false })
+  // Headers of the same length behind the usual ones.
+  for (const type of ['other', 'chunj', 'dhunk'])
+    expect(decode([chunkFrame(delta('a')), frameOf({ ...CHUNK_HEADERS, ':event-type': type }, payloadOf(delta('b')))])).toMatchObject({
+      text: sse('content_block_delta', delta('a')),
+      isBroken: false,
+    })
 })
 
 describe('what the door counts', () => {

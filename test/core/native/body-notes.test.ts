@@ -23,6 +23,14 @@ test('few cuts are noted as places in the body, each list of paths under a key o
   expect(pathsKey(['a', 'b'])).not.toBe(pathsKey(['a']))
 })
 
+test('members that stand behind one another are one cut', () => {
+  const spans = (text: string) => noted(Buffer.from(text), ['x', 'y']).spans
+  expect(spans('{"a":1,"x":1,"y":2,"x":3,"b":1,"y":4}').map(({ start, end }) => [start, end])).toEqual([
+    [6, 24],
+    [30, 36],
+  ])
+})
+
 test('a body with many cuts is written anew, and says where the model stands in it', () => {
   const body = bodyOf(100)
   const { spans, made, paths } = noted(body, PATHS.slice(1))

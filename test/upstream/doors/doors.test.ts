@@ -240,7 +240,9 @@ describe.each(Object.keys(TRANSPORTS))('over %s', (transport) => {
     ] as const) {
       await textOf(upstreamAt(server.url, door).call({ ...asked, body: Buffer.from(body) }, never()))
       const sent = JSON.parse(server.got.at(-1)?.body ?? '')
-      const counted = JSON.parse(Buffer.from(sent.input.invokeModel.body, 'base64').toString())
+      const text = Buffer.from(sent.input.invokeModel.body, 'base64').toString()
+      expect(text.match(/"max_tokens":\d/g)).toHaveLength(1)
+      const counted = JSON.parse(text)
       expect(counted).toEqual({ ...JSON.parse(body), max_tokens: maxTokens, anthropic_version: 'v1' })
     }
   })

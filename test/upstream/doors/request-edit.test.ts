@@ -46,6 +46,9 @@ describe.each(DOORS)('%p', (door) => {
     expect(Buffer.concat(noted).toString()).toBe(Buffer.concat(plain).toString())
     expect(Buffer.concat(noted).toString()).not.toContain('defer_loading')
     expect(noted.length).toBeLessThan(20)
+    const namesModel = !droppedPaths({ door, edits: EDITS }).includes('model')
+    for (const sent of [plain, noted])
+      expect(JSON.parse(Buffer.concat(sent).toString()).model).toBe(namesModel ? 'us.anthropic.claude-x' : undefined)
   })
 
   test('no byte of a body with notes is looked at, and none of it is copied', async () => {
