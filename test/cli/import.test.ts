@@ -3,13 +3,12 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CONFIG, type Document } from './import/look.ts'
+import { keyOf, token, user, writeRows } from './import/one-api.ts'
 import { NOW, Workplace } from './run.ts'
 
 type System = 'one-api' | 'new-api'
-type Values = Readonly<Record<string, string | number | null>>
 
 let place: Workplace
 beforeEach(() => {
@@ -20,37 +19,8 @@ afterEach(() => place.remove())
 
 const SECOND = Math.floor(NOW / 1_000)
 const DAY = 86_400
-const keyOf = (n: number): string => `${n}`.padStart(48, 'oneApiKeyOfFortyEightCharacters')
 
-/** Writes rows into a database of theirs, which is made with the first. */
-function write(system: System, rows: Readonly<Record<string, readonly Values[]>>): void {
-  const db = new Database(join(place.folder, 'theirs.db'))
-  try {
-    const isNew = db.query("SELECT 1 FROM sqlite_schema WHERE name = 'tokens'").get() === null
-    if (isNew) db.run(readFileSync(new URL(`import/${system}-tables.sql`, import.meta.url), 'utf8'))
-    for (const [table, values] of Object.entries(rows)) {
-      for (const row of values) {
-        const names = Object.keys(row)
-        db.query(`INSERT INTO ${table} (${names.map((name) => `"${name}"`).join(', ')}) VALUES (${names.map(() => '?').join(', ')})`).run(
-          ...Object.values(row),
-        )
-      }
-    }
-  } finally {
-    db.close()
-  }
-}
-
-const user = (id: number, more: Values = {}): Values => ({ id, username: `user${id}`, password: 'hash', quota: 1_000_000, ...more })
-const token = (id: number, more: Values = {}): Values => ({
-  id,
-  user_id: 1,
-  key: keyOf(id),
-  name: `token${id}`,
-  remain_quota: 500_000,
-  unlimited_quota: 0,
-  ...more,
-})
+const write = (system: System, rows: Parameters<typeof writeRows>[2]): void => writeRows(join(place.folder, 'theirs.db'), system, rows)
 
 const look = (system: System, ...more: string[]) => place.json<Document>('import', system, '--from', 'theirs.db', ...more)
 const apply = (system: System, ...more: string[]) => look(system, '--apply', '--source-stopped', ...more)
