@@ -110,6 +110,22 @@ test('a status, a redirect and a service that is not there give none, in one wor
   expect(await tokenFrom(server.url.replace('http', 'ftp'), {})).toBe('token unreachable')
 })
 
+test('a service that says nothing, and one that never ends what it says, is given up', async () => {
+  const endless = async function* (): AsyncGenerator<string> {
+    yield '{"access_token":'
+    await new Promise(() => undefined)
+  }
+  const answers = [() => new Promise<Response>(() => undefined), () => new Response(endless() as unknown as ReadableStream)]
+  for (const answer of answers) {
+    const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: answer })
+    try {
+      expect(await tokenFrom(server.url.href, {}, 50)).toBe('token timeout')
+    } finally {
+      await server.stop(true)
+    }
+  }
+})
+
 test('a token that ends early is fetched anew after the 401, and a call that waits for one ends with its client', async () => {
   let tokens = 0
   let hang = false

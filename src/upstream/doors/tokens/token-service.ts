@@ -9,9 +9,9 @@ const ANSWER_BYTES_MAX = 64 * 1024
 const LIFE_SECONDS_MAX = 30 * 86_400
 
 /** Never rejects; a text says in a word why there is no token, never in the service's words. */
-export async function tokenFrom(url: string, init: RequestInit): Promise<Lasting<string> | string> {
+export async function tokenFrom(url: string, init: RequestInit, timeoutMs: number = TIMEOUT_MS): Promise<Lasting<string> | string> {
   try {
-    const response = await fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) })
+    const response = await fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) })
     if (response.status !== 200) {
       await response.body?.cancel()
       return `token status ${response.status}`
