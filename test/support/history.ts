@@ -40,12 +40,15 @@ export async function makeHistory(gateway: TestGateway, random: Random, count: n
     const isWaived = outcome === 'fault' || outcome === 'drain' || outcome === 'recovered'
     const amounts = isWaived ? { costPicos: ZERO, waivedPicos: price } : { costPicos: price, waivedPicos: ZERO }
     await ledger.findKey(createKey(keyId).secretHash)
-    await ledger.hold(holdRequest(requestId, keyId, usd('0.05'), { modelId: one(MODELS), now }))
+    await ledger.hold(holdRequest(requestId, keyId, usd('0.05'), { modelId: one(MODELS), now, tag: TAGS[n % TAGS.length] }))
     const at = now - upTo(DAYS * DAY_MS)
     const otherAttempts = n % 7 === 0 ? [attemptAt(at)] : []
     await ledger.settle(settlement(requestId, usage, { outcome, ...amounts, now: at, attempts: 1 + otherAttempts.length, otherAttempts }))
   }
 }
+
+/** Of the requests in turn; some have none. */
+export const TAGS = [undefined, 'team:a', 'team:b', undefined, 'user/1'] as const
 
 const attemptAt = (startedAt: number) => ({
   number: 1,

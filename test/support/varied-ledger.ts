@@ -150,7 +150,7 @@ export function everyQuestion(requestIds: readonly string[]): readonly Asked[] {
 }
 
 function whole(requestIds: readonly string[]): readonly Asked[] {
-  const by = ['day', 'model', 'key'] as const
+  const by = ['day', 'model', 'key', 'tag'] as const
   const days = Array.from({ length: DAYS + 1 }, (_, index) => FIRST_DAY + index)
   return [
     ...ACCOUNTS.flatMap((accountId): readonly Asked[] => [
@@ -160,8 +160,10 @@ function whole(requestIds: readonly string[]): readonly Asked[] {
         { kind: 'spend', accountId, fromDay: FIRST_DAY, toDay: LAST_DAY, by: one },
         { kind: 'spend', accountId, fromDay: FIRST_DAY, toDay: LAST_DAY, by: one, modelId: 'haiku' },
         { kind: 'spend', accountId, fromDay: FIRST_DAY, toDay: FIRST_DAY, by: one, keyId: 'key_a' },
+        { kind: 'spend', accountId, fromDay: FIRST_DAY, toDay: LAST_DAY, by: one, tag: 'team:a' },
         ...days.flatMap((day): readonly Asked[] => [
           { kind: 'spendHours', accountId, day, by: one },
+          { kind: 'spendHours', accountId, day, by: one, tag: 'Team/b' },
           { kind: 'spendHours', accountId, day, by: one, modelId: 'Opus' },
         ]),
       ]),

@@ -17,6 +17,7 @@ import { ReceiptPages } from './receipt-pages.ts'
 import type { QuestionOf } from './reports.ts'
 import { SpendHours } from './spend-hours.ts'
 import { SpendReads } from './spend-reads.ts'
+import { SpendByTag } from './spend-tags.ts'
 
 /** How many keys of an account are read at most for the account's own figures. */
 const KEYS_COUNTED_MAX = 10_000
@@ -27,6 +28,7 @@ const NEWEST_CREDIT = { createdAt: NEWEST, lane: NEWEST, seq: NEWEST }
 export class AccountReads {
   readonly #pages: ReceiptPages
   readonly #spend: SpendReads
+  readonly #spendByTag: SpendByTag
   readonly #hours: SpendHours
   readonly #statements: ReturnType<typeof prepare>
 
@@ -34,6 +36,7 @@ export class AccountReads {
   constructor(db: Connection) {
     this.#pages = new ReceiptPages(db)
     this.#spend = new SpendReads(db)
+    this.#spendByTag = new SpendByTag(db, this.#spend)
     this.#hours = new SpendHours(db)
     this.#statements = prepare(db)
   }
@@ -87,7 +90,8 @@ export class AccountReads {
 
   spend(question: QuestionOf<'spend'>): SpendPart | undefined {
     const walk = this.#walkOf(question)
-    return walk && this.#spend.part(question, walk)
+    const isByTag = question.by === 'tag' && question.tag === undefined
+    return walk && (isByTag ? this.#spendByTag.part(question, walk) : this.#spend.part(question, walk))
   }
 
   spendHours(question: QuestionOf<'spendHours'>): SpendPart | undefined {
@@ -96,13 +100,13 @@ export class AccountReads {
   }
 
   /** Undefined: no such account, or no such key of it. */
-  #walkOf({ accountId, keyId, modelId }: QuestionOf<'spend' | 'spendHours'>) {
+  #walkOf({ accountId, keyId, modelId, tag }: QuestionOf<'spend' | 'spendHours'>) {
     const account = this.#numberOf(accountId)
     const onlyKey = keyId === undefined ? null : this.#keyNumber(accountId, keyId)
     if (account === undefined || onlyKey === undefined) return undefined
     // A model that was never asked for has no number; 0 is no model's number.
     const onlyModel = modelId === undefined ? null : (this.#statements.model.get({ modelId })?.number ?? 0)
-    return { account, onlyKey, onlyModel }
+    return { account, onlyKey, onlyModel, onlyTag: tag ?? null }
   }
 
   #numberOf(accountId: string): number | undefined {

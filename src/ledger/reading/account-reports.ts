@@ -44,9 +44,10 @@ export type SpendQuestion = Readonly<{
   accountId: string
   fromDay: number
   toDay: number
-  by: 'day' | 'model' | 'key'
+  by: 'day' | 'model' | 'key' | 'tag'
   keyId?: string
   modelId?: string
+  tag?: string
   after?: string
 }>
 
@@ -55,9 +56,10 @@ export type SpendHoursQuestion = Readonly<{
   kind: 'spendHours'
   accountId: string
   day: number
-  by: 'day' | 'model' | 'key'
+  by: 'day' | 'model' | 'key' | 'tag'
   keyId?: string
   modelId?: string
+  tag?: string
   after?: string
 }>
 

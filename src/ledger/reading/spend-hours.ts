@@ -7,10 +7,8 @@ import { DAY_MS } from '../../core/utc.ts'
 import type { Connection } from '../sql/connection.ts'
 import { PAGED_TO } from '../sql/paged.ts'
 import type { SpendHoursQuestion, SpendPart } from './account-reports.ts'
+import type { Walk } from './spend-reads.ts'
 import { BY, named, rowOf, type SumRow, sumAs, TOKENS_AND_MONEY } from './spend-rows.ts'
-
-/** `onlyKey`, `onlyModel`: null for all keys, or all models. */
-type Walk = Readonly<{ account: number; onlyKey: number | null; onlyModel: number | null }>
 
 /** How many receipts a part looks at, which takes a few milliseconds. */
 const LOOKED_AT_MAX = 5_000
@@ -32,15 +30,16 @@ const OF_TAIL = `(SELECT * ${ROWS_OF_TAIL} LIMIT $looked) r`
 const sumsOf = (
   from: string,
   group: string,
-): string => `SELECT r.day, r.settled_at % ${DAY_MS} / 3600000 AS hour, min(r.key_number) AS key_number, r.price_number,
+  tag: string,
+): string => `SELECT r.day, r.settled_at % ${DAY_MS} / 3600000 AS hour, min(r.key_number) AS key_number, r.price_number, ${tag} AS tag,
     count(*) AS requests, ${TOKENS_AND_MONEY}, ${sumAs("CASE WHEN basis = 'estimated' THEN cost_picos ELSE 0 END", 'estimated')}
   FROM ${from} JOIN price_versions v ON v.number = r.price_number
   WHERE r.account_number = $account AND r.day = $day AND r.settled_at BETWEEN $from AND $to
     AND (CAST($onlyKey AS BIGINT) IS NULL OR r.key_number = $onlyKey)
-    AND (CAST($onlyModel AS BIGINT) IS NULL OR v.model_number = $onlyModel)
+    AND (CAST($onlyModel AS BIGINT) IS NULL OR v.model_number = $onlyModel) AND (CAST($onlyTag AS TEXT) IS NULL OR r.tag = $onlyTag)
   GROUP BY r.day, r.settled_at % ${DAY_MS} / 3600000, ${group}`
 
-type Given = Record<string, number | null>
+type Given = Record<string, number | string | null>
 
 export class SpendHours {
   readonly #db: Connection
@@ -61,11 +60,15 @@ export class SpendHours {
     })()
   }
 
-  #pages({ day, by }: SpendHoursQuestion, { onlyModel, ...walk }: Walk, [mark = 0, key = 0, at = 0, number = 0]: number[]): SpendPart {
+  #pages(
+    { day, by }: SpendHoursQuestion,
+    { onlyModel, onlyTag, ...walk }: Walk,
+    [mark = 0, key = 0, at = 0, number = 0]: number[],
+  ): SpendPart {
     const given = { ...walk, ...spanOf(day), key, at, number, mark, looked: LOOKED_AT_MAX }
     const last = this.#db.query<{ place: string }, [Given]>(LAST_PAGED).get(given)?.place
     return {
-      rows: this.#sums(OF_PAGES, by, { ...given, onlyModel, day }),
+      rows: this.#sums(OF_PAGES, by, { ...given, onlyModel, onlyTag, day }),
       next: last === undefined ? `t:${mark}:${mark}` : `p:${mark}:${last}`,
     }
   }
@@ -79,7 +82,9 @@ export class SpendHours {
 
   #sums(from: string, by: keyof typeof BY, given: Given) {
     return this.#db
-      .query<SumRow, [Given]>(named(sumsOf(from, `r.${BY[by].group.replace(', ', ', r.')}`), BY[by]))
+      .query<SumRow, [Given]>(
+        named(sumsOf(from, `r.${BY[by].group.replace(', ', ', r.')}`, by === 'tag' ? 'r.tag' : 'CAST(NULL AS TEXT)'), BY[by]),
+      )
       .all(given)
       .map(rowOf)
   }

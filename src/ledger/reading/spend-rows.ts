@@ -4,11 +4,16 @@ import { picos } from '../../core/money.ts'
 import { type Rates, savedByCache } from '../../core/pricing.ts'
 import type { SpendRow } from './account-reports.ts'
 
+/** The ids, which no tag has, of the requests without a tag, and of those whose tags are beyond the first of a key and day. */
+export const NO_TAG = '(none)'
+export const OTHER_TAGS_ID = '(other)'
+
 /** The things that rows are about, and the columns by which they are summed. The price version is always one, so that each sum of tokens has one rate. */
 export const BY = {
   day: { id: "''", name: "''", group: 'price_number' },
   model: { id: 'm.id', name: "''", group: 'price_number' },
   key: { id: 'k.id', name: 'k.name', group: 'key_number, price_number' },
+  tag: { id: `coalesce(x.tag, '${NO_TAG}')`, name: "''", group: 'tag, price_number' },
 }
 
 /** `sums`: a select of day, hour (or null), key_number, price_number and the sums. */

@@ -30,9 +30,10 @@ export function mergeSpend(rows: readonly SpendRow[]): readonly SpendRow[] {
     const known = merged.get(place)
     merged.set(place, known === undefined ? row : { ...row, ...addSums(known, row) })
   }
-  return [...merged.values()].sort(
-    (a, b) => b.day - a.day || (b.hour ?? 0) - (a.hour ?? 0) || Number(b.costPicos - a.costPicos) || (a.id < b.id ? -1 : 1),
-  )
+  // What has no tag may have nothing left.
+  return [...merged.values()]
+    .filter(({ requests }) => requests !== 0)
+    .sort((a, b) => b.day - a.day || (b.hour ?? 0) - (a.hour ?? 0) || Number(b.costPicos - a.costPicos) || (a.id < b.id ? -1 : 1))
 }
 
 /** The sum of rows, for the foot of a table and for the stacks of a chart. */

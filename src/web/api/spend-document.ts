@@ -15,7 +15,7 @@ const SERIES = 7
 /** The most rows that a page can show; all other things together are one more row. */
 const ROWS_MAX = 500
 
-export type SpendOf = Readonly<{ by: 'model' | 'key'; fromDay: number; toDay: number; isByHour: boolean }>
+export type SpendOf = Readonly<{ by: 'model' | 'key' | 'tag'; fromDay: number; toDay: number; isByHour: boolean }>
 
 export function spendDocument(rows: readonly SpendRow[], { by, fromDay, toDay, isByHour }: SpendOf) {
   const things = [...Map.groupBy(rows, ({ id }) => id)]

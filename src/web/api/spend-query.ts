@@ -13,6 +13,8 @@ const TIME = 'A UTC day such as 2026-11-22, or a time with its zone'
 const DATE_PATTERN = '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'
 const TIME_PATTERN = '^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.{1,30})?$'
 
+const TAG = t.String({ pattern: TAG_PATTERN, description: 'A tag of requests: 1 to 64 letters, digits, ".", "_", ":", "/" and "-"' })
+
 const OF = {
   key: t.Optional(t.String({ minLength: 1, maxLength: 100, description: 'The id of a key' })),
   model: t.Optional(t.String({ minLength: 1, maxLength: 1_000, description: 'The id of a model' })),
@@ -21,8 +23,9 @@ const OF = {
 export const SPEND_QUERY = t.Object({
   from: t.Optional(t.String({ pattern: DATE_PATTERN, description: DATE })),
   to: t.Optional(t.String({ pattern: DATE_PATTERN, description: DATE })),
-  by: t.Union([t.Literal('model'), t.Literal('key')], { default: 'model', description: 'By model or by key' }),
+  by: t.Union([t.Literal('model'), t.Literal('key'), t.Literal('tag')], { default: 'model', description: 'By model, key or tag' }),
   ...OF,
+  tag: t.Optional(TAG),
 })
 
 const SPAN = {
@@ -35,9 +38,7 @@ export const STATEMENT_QUERY = t.Object(SPAN)
 const FILTERS = {
   ...SPAN,
   ...OF,
-  tag: t.Optional(
-    t.String({ pattern: TAG_PATTERN, description: 'A tag of requests: 1 to 64 letters, digits, ".", "_", ":", "/" and "-"' }),
-  ),
+  tag: t.Optional(TAG),
   outcome: t.Optional(t.String({ pattern: `^(${OUTCOMES.join('|')})$`, description: `One of ${OUTCOMES.join(', ')}` })),
 }
 

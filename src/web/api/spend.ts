@@ -21,7 +21,7 @@ export function spendReader({ reports, clock }: Site['world']) {
     const days = daysOf(query, clock.now())
     if (days instanceof Response) return days
     const of = { ...days, by: query.by, isByHour: days.fromDay === days.toDay }
-    const asked = { accountId, by: query.by, ...thingsOf(query) }
+    const asked = { accountId, by: query.by, ...thingsOf(query), ...(query.tag === undefined ? {} : { tag: query.tag }) }
     const rows = await wholeSpend(
       reports,
       client,

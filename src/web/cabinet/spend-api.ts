@@ -6,8 +6,10 @@ import type { SpendView } from './spend-view.ts'
 
 const of = (accountId: string) => api.accounts({ accountId })
 export const spendApi = {
-  spend: (accountId: string, { from, to, by, key, model }: SpendView) =>
-    of(accountId).spend.get({ query: { from, to, by, ...(key === undefined ? {} : { key }), ...(model === undefined ? {} : { model }) } }),
+  spend: (accountId: string, { from, to, by, key, model, tag }: SpendView) => {
+    const filters = Object.entries({ key, model, tag }).filter(([, value]) => value !== undefined)
+    return of(accountId).spend.get({ query: { from, to, by, ...Object.fromEntries(filters) } })
+  },
   summary: (accountId: string) => of(accountId).summary.get(),
   requests: (accountId: string, query: RequestsQuery) => of(accountId).requests.get({ query }),
   request: (accountId: string, requestId: string) => of(accountId).requests({ requestId }).get(),

@@ -12,7 +12,15 @@ export const RANGES = [
 type Range = (typeof RANGES)[number]['range'] | 'other'
 
 /** `from`, `to`: "2026-11-22", both included. */
-export type SpendView = Readonly<{ range: Range; from: string; to: string; by: 'model' | 'key'; key?: string; model?: string }>
+export type SpendView = Readonly<{
+  range: Range
+  from: string
+  to: string
+  by: 'model' | 'key' | 'tag'
+  key?: string
+  model?: string
+  tag?: string
+}>
 
 /** The filters of a list of requests. */
 export const FILTERS = ['key', 'model', 'tag', 'outcome', 'from', 'to'] as const
@@ -23,9 +31,10 @@ type Query = Readonly<Record<string, string | undefined>>
 /** Reads a view from any address: a value that cannot be read counts as absent. */
 export function spendViewOf(query: Query, nowMs: number): SpendView {
   const of = {
-    by: query['by'] === 'key' ? 'key' : 'model',
+    by: query['by'] === 'key' || query['by'] === 'tag' ? query['by'] : 'model',
     ...(query['key'] ? { key: query['key'] } : {}),
     ...(query['model'] ? { model: query['model'] } : {}),
+    ...(query['tag'] ? { tag: query['tag'] } : {}),
   } as const
   const { from, to } = query
   if (from !== undefined && to !== undefined && DAY.test(from) && DAY.test(to)) return { range: 'other', from, to, ...of }
@@ -34,7 +43,7 @@ export function spendViewOf(query: Query, nowMs: number): SpendView {
 }
 
 /** The view as a query, without values that are the default. */
-export function spendSearch({ range, from, to, by, key, model }: SpendView): string {
+export function spendSearch({ range, from, to, by, key, model, tag }: SpendView): string {
   return searchOf({
     range: range === 'other' || range === '30' ? undefined : range,
     from: range === 'other' ? from : undefined,
@@ -42,6 +51,7 @@ export function spendSearch({ range, from, to, by, key, model }: SpendView): str
     by: by === 'model' ? undefined : by,
     key,
     model,
+    tag,
   })
 }
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { DAY_MS, dayAt, dayText } from '../../../src/core/utc.ts'
 import { Workplace } from '../../cli/run.ts'
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts'
-import { DAYS, KEYS, MODELS, makeHistory, sumText } from '../../support/history.ts'
+import { DAYS, KEYS, MODELS, makeHistory, sumText, TAGS } from '../../support/history.ts'
 import { holdRequest, settlement, usd } from '../../support/ledger.ts'
 import type { Browser } from '../../support/people.ts'
 import { randomFrom, SEED } from '../../support/seed.ts'
@@ -54,7 +54,7 @@ const column = (csv: string, name: string): string[] => {
 test('chart, table, file, receipts and the ledger agree to the last picodollar, whatever is asked', async () => {
   const today = dayAt(Date.now())
   const receipts = gateway.receipts().filter(({ accountId }) => accountId === 'acc_north')
-  for (const by of ['model', 'key'] as const)
+  for (const by of ['model', 'key', 'tag'] as const)
     for (const [fromDay, toDay] of [
       [today - DAYS, today],
       [today - 3, today - 1],
@@ -64,6 +64,7 @@ test('chart, table, file, receipts and the ledger agree to the last picodollar, 
       for (const [filter, isOf] of [
         ['', () => true],
         [`&key=${KEYS[1]}`, (receipt: (typeof receipts)[number]) => receipt.keyId === KEYS[1]],
+        [`&tag=${TAGS[1]}`, (receipt: (typeof receipts)[number]) => receipt.tag === TAGS[1]],
         [`&model=${MODELS[1]}`, (receipt: (typeof receipts)[number]) => receipt.modelId === MODELS[1]],
         [
           `&key=${KEYS[2]}&model=${MODELS[0]}`,
@@ -83,6 +84,9 @@ test('chart, table, file, receipts and the ledger agree to the last picodollar, 
         expect(sumText(shown.series.flatMap(({ values }) => values))).toBe(cost)
         expect([shown.is_by_hour, shown.places.length]).toEqual(fromDay === toDay ? [true, 24] : [false, toDay - fromDay + 1])
         for (const { id, values } of shown.series) expect(sumText(values)).toBe(shown.data.find((row) => row.id === id)?.cost_usd ?? '0')
+        if (by === 'tag')
+          for (const { id, cost_usd } of shown.data)
+            expect([id, cost_usd]).toEqual([id, usdOf(own.filter(({ tag }) => (tag ?? '(none)') === id).map(({ costPicos }) => costPicos))])
         const file = await (await fileOf(rob, `acc_north/spend.csv?${query}`)).text()
         expect(sumText(column(file, 'cost_usd_exact'))).toBe(cost)
         expect(sumText(column(file, 'cache_saved_usd_exact'))).toBe(shown.total.saved_usd)

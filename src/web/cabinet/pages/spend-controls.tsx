@@ -25,7 +25,7 @@ export const SpendControls = ({ view, name, show }: Readonly<{ view: SpendView; 
         </fieldset>
         <fieldset class="segments">
           <legend class="unseen">Grouped by</legend>
-          {(['model', 'key'] as const).map((by) => (
+          {(['model', 'key', 'tag'] as const).map((by) => (
             <button key={by} type="button" aria-pressed={view.by === by} onClick={() => show({ by })}>
               By {by}
             </button>
@@ -33,9 +33,10 @@ export const SpendControls = ({ view, name, show }: Readonly<{ view: SpendView; 
         </fieldset>
       </div>
       {(isChoosing || isOther) && <Days key={`${view.from} ${view.to}`} view={view} show={show} />}
-      {(view.key !== undefined || view.model !== undefined) && (
+      {(view.key ?? view.model ?? view.tag) !== undefined && (
         <div class="chips">
           {view.model !== undefined && <Chip what="model" text={view.model} drop={() => show(without(view, 'model'))} />}
+          {view.tag !== undefined && <Chip what="tag" text={view.tag} drop={() => show(without(view, 'tag'))} />}
           {view.key !== undefined && <Chip what="key" text={name || view.key} drop={() => show(without(view, 'key'))} />}
         </div>
       )}
@@ -44,7 +45,7 @@ export const SpendControls = ({ view, name, show }: Readonly<{ view: SpendView; 
 }
 
 /** A view without a filter. The undefined value is needed: it overwrites the filter of the view. */
-const without = (view: SpendView, filter: 'key' | 'model'): Partial<SpendView> => ({ ...view, [filter]: undefined })
+const without = (view: SpendView, filter: 'key' | 'model' | 'tag'): Partial<SpendView> => ({ ...view, [filter]: undefined })
 
 const Chip = ({ what, text, drop }: Readonly<{ what: string; text: string; drop: () => void }>) => (
   <button type="button" class="chip" aria-label={`Only ${what} ${text}: show all`} onClick={drop}>

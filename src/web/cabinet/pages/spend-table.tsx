@@ -9,7 +9,10 @@ import type { SpendView } from '../spend-view.ts'
 
 type Row = Omit<Spend['data'][number], 'id'> & Readonly<{ id: string | null }>
 
-/** A click on a model shows its spend alone, by key; a click on a key shows its spend by model. */
+/** No tag has a name in parentheses: these are the requests without one, and those of rare tags together. */
+const isNoTag = (id: string): boolean => id.startsWith('(')
+
+/** A click on a model shows its spend alone, by key; a click on a key or tag shows its spend by model. */
 export const SpendTable = ({
   spend,
   view,
@@ -20,9 +23,9 @@ export const SpendTable = ({
   const other = by === 'model' ? 'key' : 'model'
   const columns: readonly Column<Row>[] = [
     {
-      name: by === 'model' ? 'Model' : 'Key',
+      name: { model: 'Model', key: 'Key', tag: 'Tag' }[by],
       cell: ({ id, name }) =>
-        id === null || view[by] === id ? (
+        id === null || view[by] === id || (by === 'tag' && isNoTag(id)) ? (
           <span class="thing">{id === null ? name : keyTitle({ id, name })}</span>
         ) : (
           <button

@@ -21,16 +21,16 @@ const LOOKED_EVERY_MS = 3_000
 export const Spend = ({ account }: AccountPageProps) => {
   const { query, route } = useLocation()
   const view = spendViewOf(query, Date.now())
-  const { from, to, by, key, model } = view
+  const { from, to, by, key, model, tag } = view
   const summary = useAsked(() => spendApi.summary(account.id), [account.id])
-  const spend = useAsked(() => spendApi.spend(account.id, view), [account.id, from, to, by, key, model])
+  const spend = useAsked(() => spendApi.spend(account.id, view), [account.id, from, to, by, key, model, tag])
   useEvery(LOOKED_EVERY_MS, true, async () => summary.again())
   const balance = summary.loaded.value?.balance_usd
   useEffect(() => {
     if (spend.loaded.value !== undefined) spend.again()
   }, [balance])
   const show = (changed: Partial<SpendView>): void => route(`${pathOf(account.id, 'spend')}${spendSearch({ ...view, ...changed })}`)
-  const file = searchOf({ from, to, by, key, model })
+  const file = searchOf({ from, to, by, key, model, tag })
   return (
     <>
       <PageHead title={WORDS.title} lede={WORDS.lede}>
@@ -64,7 +64,9 @@ export const Spend = ({ account }: AccountPageProps) => {
                   <SpendTable spend={shown} show={show} view={view} />
                   <Tokens usage={shown.total.usage} />
                   <p>
-                    <a href={`${pathOf(account.id, 'requests')}${searchOf({ from: `${from}T00:00:00Z`, to: dayAfter(to), key, model })}`}>
+                    <a
+                      href={`${pathOf(account.id, 'requests')}${searchOf({ from: `${from}T00:00:00Z`, to: dayAfter(to), key, model, tag })}`}
+                    >
                       See these requests one by one
                     </a>
                   </p>
