@@ -13,6 +13,8 @@ type Payload = Record<string, never> & Record<string, unknown>
 type Update = { update_id: number } & Record<string, unknown>
 
 const POLL_MS = 150
+/** How long a chat that is slowed down is to wait. */
+export const FLOOD_S = 3
 
 export class FakeTelegram {
   readonly #chats = new Map<number, Shown[]>()
@@ -171,7 +173,7 @@ export class FakeTelegram {
     const floods = this.floods.get(chat) ?? 0
     if (floods === 0) return undefined
     this.floods.set(chat, floods - 1)
-    return problem(429, 'Too Many Requests: retry after 1', { retry_after: 1 })
+    return problem(429, `Too Many Requests: retry after ${FLOOD_S}`, { retry_after: FLOOD_S })
   }
 
   #send(chat: number, payload: Payload): Response {

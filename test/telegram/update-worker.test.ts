@@ -107,9 +107,8 @@ test('a process that ends waits for the answers under way and begins no others, 
   const gate = Promise.withResolvers<Answered>()
   answer = () => gate.promise
   worker.add([held(1, 1), held(1, 2)])
-  const closed = worker.close()
-  gate.resolve(DONE)
-  await closed
+  setTimeout(() => gate.resolve(DONE), 20)
+  await worker.close()
   expect([answered, finished]).toEqual([['1 1'], [1]])
 })
 

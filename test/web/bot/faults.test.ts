@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { type FakeStripe, SECRETS, startFakeStripe } from '../../support/fake-stripe.ts'
-import { BOT_TOKEN } from '../../support/fake-telegram.ts'
+import { BOT_TOKEN, FLOOD_S } from '../../support/fake-telegram.ts'
 import { usd } from '../../support/ledger.ts'
 import { until } from '../../support/until.ts'
 import { ANN, BOB, BotWorld } from './bot-world.ts'
@@ -51,9 +51,11 @@ test('a key that was made before the process died is not made again by the next 
   await dead
   expect((await world.keys()).map(({ name }) => name)).toEqual(['laptop'])
   expect(await waiting()).toBe(1)
+  const before = telegram.messages(ANN).length
   await world.restart()
   telegram.live()
-  await until(() => telegram.last(ANN)?.text.startsWith('The key laptop is made.') === true)
+  await until(() => telegram.messages(ANN).length > before)
+  expect(telegram.last(ANN)?.text).toStartWith('The key laptop is made.')
   expect(await world.isTaken(telegram.last(ANN)?.code ?? '')).toBeTrue()
   expect(await actions()).toEqual(['createKey'])
   await until(async () => (await waiting()) === 0)
@@ -70,9 +72,11 @@ test('a rotation that was done before the process died is not done again, and it
   const dead = dieWithAnswer()
   telegram.press(ANN, 'The old secret ends now')
   await dead
+  const before = telegram.messages(ANN).length
   await world.restart()
   telegram.live()
-  await until(() => telegram.last(ANN)?.text.startsWith('The new secret') === true)
+  await until(() => telegram.messages(ANN).length > before)
+  expect(telegram.last(ANN)?.text).toStartWith('The new secret')
   expect(await world.isTaken(telegram.last(ANN)?.code ?? '')).toBeTrue()
   expect(await actions()).toEqual(['rotateKey', 'createKey'])
 })
@@ -127,15 +131,17 @@ test('a chat that Telegram slows down waits as long as it says, and no other cha
   const { telegram } = world
   await world.link(ANN, 'ann@example.com')
   await world.link(BOB, 'bob@example.com')
-  telegram.floods.set(ANN, 2)
+  telegram.floods.set(ANN, 1)
   const before = telegram.messages(ANN).length
   const tries = sentTo(ANN)
+  const slowedAt = performance.now()
   telegram.write(ANN, '/balance')
   await until(() => sentTo(ANN) === tries + 1)
   expect((await telegram.ask(BOB, '/balance')).text).toContain('$25.00')
   expect(telegram.messages(ANN).length).toBe(before)
   await until(() => telegram.messages(ANN).length === before + 1)
-  expect(sentTo(ANN)).toBe(tries + 3)
+  expect(sentTo(ANN)).toBe(tries + 2)
+  expect(performance.now() - slowedAt).toBeGreaterThanOrEqual(FLOOD_S * 1_000 - 100)
 })
 
 test('of a flood a chat is heard so often, and another chat is answered in the middle of it', async () => {
