@@ -68,7 +68,7 @@ function guarantees(it: (name: string, work: () => Promise<void>) => void): void
     expect(await a.take([text(5), text(7)], 8)).toMatchObject([{ number: 5 }, { number: 7 }])
     expect(await a.claim()).toEqual({ next: 8, name: '' })
     // A day and an hour later no number is asked for.
-    await one.db.run('UPDATE telegram_bots SET taken_at = $then', { then: Date.now() - 26 * 3_600_000 })
+    await one.db.run('UPDATE telegram_bots SET taken_at = $long', { long: Date.now() - 26 * 3_600_000 })
     expect(await a.claim()).toEqual({ next: 0, name: '' })
     // Twice is once.
     expect(await a.take([text(7), text(8)], 9)).toMatchObject([{ number: 8 }])
