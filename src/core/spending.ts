@@ -1,0 +1,96 @@
+/**
+ * What a key, an account, or an account's keys of one plan spent and hold in the present windows. A request counts in the windows in which it was admitted. Only totals are kept, and
+ * beside them the parts that belong to earlier windows, so that a request within one hour changes totals alone. Rules: money.md "Budgets".
+ */
+
+import { type Picos, picos } from './money.ts'
+import { type Budgets, HOUR_MS, PERS, type Per, windowsAt } from './windows.ts'
+
+/** `…Before`: the parts of the totals that requests of earlier windows spent and hold. Hours are whole hours since 1970. */
+type Span = { start: number; end: number; spentBefore: bigint; heldBefore: bigint }
+
+/** The spans are those of the present hour, in the order of `PERS`. */
+export type Spans = { hour: number; readonly of: readonly Span[] }
+
+/** `spentPicos`: from any beginning, such as the first receipt or the making of the wallet. */
+export type Spending = { spentPicos: bigint; heldPicos: bigint; readonly spans: Spans }
+
+/** What was spent in the windows of that hour, in the order of `PERS`. */
+export type WindowSums = Readonly<{ hour: number; spentPicos: readonly bigint[] }>
+
+/** A budget, and what its present window has of it. `resetsAt`: Unix milliseconds. */
+export type WindowBalance<Amount extends bigint = Picos> = Readonly<{
+  per: Per
+  capPicos: Amount
+  spentPicos: Amount
+  heldPicos: Amount
+  resetsAt: number
+}>
+
+/** A window of which nothing is left, and when the next one begins, in Unix milliseconds. */
+export type WindowUsed = Readonly<{ per: Per; resetsAt: number }>
+
+export const NO_WINDOWS: readonly WindowBalance<never>[] = []
+
+/** Spans in which `sums` was spent of the total. */
+export function spansOf(spentPicos: bigint, { hour, spentPicos: sums }: WindowSums): Spans {
+  return {
+    hour,
+    of: windowsAt(hour).map(({ start, end }, index) => ({ start, end, spentBefore: spentPicos - (sums[index] ?? 0n), heldBefore: 0n })),
+  }
+}
+
+/** Begins the windows of the hour, unless it is an earlier one: time never goes back into an earlier window. */
+export function turn(spending: Spending, hour: number): void {
+  const { spans } = spending
+  if (hour <= spans.hour) return
+  spans.hour = hour
+  windowsAt(hour).forEach(({ start, end }, index) => {
+    const span = spans.of[index]
+    if (span === undefined || span.start === start) return
+    span.start = start
+    span.end = end
+    span.spentBefore = spending.spentPicos
+    span.heldBefore = spending.heldPicos
+  })
+}
+
+/** To be called with what the totals have got of a request that was admitted in that hour: what it spent, and what it holds, or holds no more (negative). */
+export function noteOfHour({ spans }: Spending, hour: number, spentPicos: bigint, heldPicos: bigint): void {
+  if (hour >= spans.hour) return
+  for (const span of spans.of) {
+    if (hour >= span.start) continue
+    span.spentBefore += spentPicos
+    span.heldBefore += heldPicos
+  }
+}
+
+/** Part of what is held that was admitted before the present hour. */
+export const heldEarlier = ({ spans }: Spending): bigint => spans.of[0]?.heldBefore ?? 0n
+
+/** Sets the windows to what rows say; `unsettledIn`: what is spent from that hour on and in no row yet. Sums of an earlier hour than the present one say nothing of its windows. */
+export function learnSums(spending: Spending, sums: WindowSums, unsettledIn: (fromHour: number) => bigint): void {
+  turn(spending, sums.hour)
+  windowsAt(sums.hour).forEach(({ start }, index) => {
+    const span = spending.spans.of[index]
+    if (span?.start === start) span.spentBefore = spending.spentPicos - (sums.spentPicos[index] ?? 0n) - unsettledIn(start)
+  })
+}
+
+/** The budgets with what is spent and held in their windows. */
+export function balancesOf({ spentPicos, heldPicos, spans }: Spending, budgets: Budgets): readonly WindowBalance[] {
+  if (budgets.length === 0) return NO_WINDOWS
+  return budgets.map(({ per, capPicos }) => {
+    const { spentBefore = 0n, heldBefore = 0n, end = 0 } = spans.of[PERS.indexOf(per)] ?? {}
+    return { per, capPicos, spentPicos: picos(spentPicos - spentBefore), heldPicos: picos(heldPicos - heldBefore), resetsAt: end * HOUR_MS }
+  })
+}
+
+/** Of the windows that are used up, the one that ends last: before that, a request would be refused again. */
+export function usedUpOf(windows: readonly WindowBalance<bigint>[]): WindowUsed | undefined {
+  let last: WindowUsed | undefined
+  for (const { per, capPicos, spentPicos, resetsAt } of windows) {
+    if (spentPicos >= capPicos && (last === undefined || resetsAt > last.resetsAt)) last = { per, resetsAt }
+  }
+  return last
+}
