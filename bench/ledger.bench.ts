@@ -65,7 +65,7 @@ async function throughThread(lanes: number, debits: number): Promise<number> {
     for (let n = 0; n < debits / lanes; n++) {
       const requestId = `req_${String(++requests).padStart(32, '0')}`
       const answer = await ledger.hold(holdRequest(requestId, `key_${requests % KEYS}`, HOLD))
-      if (answer !== 'held') throw new Error(answer)
+      if (answer !== 'held') throw new Error(JSON.stringify(answer))
       if ((await ledger.settle(settlement(requestId, USED, { upstream: UPSTREAM }))) !== 'settled') throw new Error('not settled')
     }
   }

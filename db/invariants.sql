@@ -200,3 +200,33 @@ WHERE stored <> told;
 SELECT 'a key has at most 200 tags a day in its roll-ups' AS rule, coalesce(k.id, CAST(key_number AS TEXT)) || ' day ' || day AS subject, tags AS stored, 0 AS high, 200 AS low
 FROM (SELECT key_number, day, count(DISTINCT tag) AS tags FROM usage_tags WHERE tag <> '' GROUP BY key_number, day) t LEFT JOIN keys k ON k.number = key_number
 WHERE tags > 200;
+
+-- Both sides of an hour are two rows of one group. Before `hours_from` there are no hours.
+WITH begun AS (SELECT CAST(value AS BIGINT) AS first_hour FROM meta WHERE name = 'hours_from'),
+sides AS (
+  SELECT key_number, hour, spent_picos / 1000000 AS stored_high, spent_picos % 1000000 AS stored_low, 0 AS high, 0 AS low FROM key_hours
+  UNION ALL
+  SELECT key_number, started_at / 3600000, 0, 0, CAST(sum(cost_picos / 1000000) AS BIGINT), CAST(sum(cost_picos % 1000000) AS BIGINT)
+  FROM receipts CROSS JOIN begun WHERE started_at >= first_hour * 3600000 GROUP BY key_number, started_at / 3600000
+),
+hours AS (
+  SELECT key_number, hour, sum(stored_high) * 1000000 + sum(stored_low) AS stored, sum(high) AS high, sum(low) AS low
+  FROM sides GROUP BY key_number, hour
+)
+SELECT 'what a key spent in an hour is the sum of its receipts' AS rule, coalesce(k.id, CAST(h.key_number AS TEXT)) || ' hour ' || h.hour AS subject,
+  CAST(h.stored AS TEXT) AS stored, CAST(h.high AS BIGINT) AS high, CAST(h.low AS BIGINT) AS low
+FROM hours h LEFT JOIN keys k ON k.number = h.key_number WHERE h.stored <> h.high * 1000000 + h.low;
+
+WITH sides AS (
+  SELECT account_number, hour, plan, spent_picos / 1000000 AS stored_high, spent_picos % 1000000 AS stored_low, 0 AS high, 0 AS low FROM account_hours
+  UNION ALL
+  SELECT k.account_number, h.hour, k.plan, 0, 0, h.spent_picos / 1000000, h.spent_picos % 1000000 FROM key_hours h JOIN keys k ON k.number = h.key_number
+),
+hours AS (
+  SELECT account_number, hour, plan, sum(stored_high) * 1000000 + sum(stored_low) AS stored, sum(high) AS high, sum(low) AS low
+  FROM sides GROUP BY account_number, hour, plan
+)
+SELECT 'what an account spent in an hour is the sum of its keys of each plan' AS rule,
+  coalesce(a.id, CAST(h.account_number AS TEXT)) || ' hour ' || h.hour || ' plan ' || h.plan AS subject,
+  CAST(h.stored AS TEXT) AS stored, CAST(h.high AS BIGINT) AS high, CAST(h.low AS BIGINT) AS low
+FROM hours h LEFT JOIN accounts a ON a.number = h.account_number WHERE h.stored <> h.high * 1000000 + h.low;

@@ -10,6 +10,7 @@ import bootsSchema from './migrations/0003_boots_schema.sql' with { type: 'text'
 import priceLevels from './migrations/0004_price_levels.sql' with { type: 'text' }
 import costsTags from './migrations/0005_costs_tags.sql' with { type: 'text' }
 import keyRates from './migrations/0005_key_rates.sql' with { type: 'text' }
+import windows from './migrations/0005_windows.sql' with { type: 'text' }
 import imports from './migrations/0006_imports.sql' with { type: 'text' }
 import operatorApi from './migrations/0006_operator_api.sql' with { type: 'text' }
 
@@ -18,7 +19,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 2, sql: init },
   { version: 3, sql: bootsSchema },
   { version: 4, sql: priceLevels },
-  { version: 5, sql: [costsTags, keyRates].join('\n') },
+  { version: 5, sql: [costsTags, keyRates, windows].join('\n') },
   { version: 6, sql: [operatorApi, imports].join('\n') },
 ]
 

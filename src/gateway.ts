@@ -7,6 +7,7 @@ import { version } from '../package.json' with { type: 'json' }
 import type { Config } from './config/config.ts'
 import type { ConfigProblems } from './config/problems.ts'
 import { reloadable } from './config/reloadable.ts'
+import { budgetsOf } from './core/catalog.ts'
 import { HistoryRecorder } from './core/history/recorder.ts'
 import { type Departure, departure } from './departure.ts'
 import { alarmsTo, factsNow, poolOf } from './gateway-parts.ts'
@@ -105,7 +106,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const onFault = alarmsOfLedger(log)
   const state: GatewayState = { config, members: membersOf(config), isLeaving: false, isDraining: false, url: '', operatorUrl: '' }
   const facts = factsNow(state, options.version ?? version)
-  const opening = ledgerOfGateway({ ...options, facts }, { log, metrics, onFault })
+  const opening = ledgerOfGateway(
+    { ...options, facts, budgetsOf: (plan) => budgetsOf(state.config.catalog, plan) },
+    { log, metrics, onFault },
+  )
   // The routes and what they need are loaded while the ledger's thread opens the file.
   const [{ buildApp }, { relayOfGateway }] = await Promise.all([import('./http/app.ts'), import('./relay-of-gateway.ts')])
   const opened = await opening

@@ -5,6 +5,7 @@
 
 import type { Config } from './config/config.ts'
 import { differenceText, type NodeFacts } from './core/node-facts.ts'
+import type { BudgetsOfPlan } from './ledger/admission/wallet-budgets.ts'
 import { openLedgerAt } from './ledger/open.ts'
 import type { OpenedLedger, Relays } from './ledger/open-options.ts'
 import type { RelayPlace } from './ledger/relays/open.ts'
@@ -28,6 +29,8 @@ type Opening = Readonly<{
   onStep?: (step: string) => void
   /** The settings that this node runs with now. */
   facts: () => NodeFacts
+  /** The budgets that the configuration gives a plan now. */
+  budgetsOf: BudgetsOfPlan
   /** Makes the hub for relays; only the ledger process has it. */
   relaysAt?: (path: string) => Relays
   /** Called in a relay whose reservations other processes may have by now, so that it must end. */
@@ -36,7 +39,17 @@ type Opening = Readonly<{
 type Told = Readonly<{ log: Log; metrics: Metrics; onFault: (fault: LedgerFault) => void }>
 
 export const ledgerOfGateway = (
-  { config, startThread, startSyncDriver, siblings = 0, onStep = () => undefined, facts, relaysAt, onFenced = () => undefined }: Opening,
+  {
+    config,
+    startThread,
+    startSyncDriver,
+    siblings = 0,
+    onStep = () => undefined,
+    facts,
+    budgetsOf,
+    relaysAt,
+    onFenced = () => undefined,
+  }: Opening,
   { log, metrics, onFault }: Told,
 ): ReturnType<typeof openLedgerAt> =>
   openLedgerAt(config.ledger, {
@@ -56,6 +69,7 @@ export const ledgerOfGateway = (
     processes: 1 + siblings,
     onCrowded: (room) => log.notice('the connections to Postgres do not fit while processes are replaced', { room }),
     facts,
+    budgetsOf,
     onPromise: ({ status, text }) => log.notice('what Postgres promises', { status, promise: text }),
     onDifferent: (difference) => log.alarm('nodes differ', { difference: differenceText(difference) }),
     onStorage: (figures) => metrics.storageTold(figures),

@@ -9,6 +9,7 @@ import { answersBeside, keptForRelays } from './answers-beside.ts'
 import type { Config } from './config/config.ts'
 import type { ConfigProblems } from './config/problems.ts'
 import { reloadable } from './config/reloadable.ts'
+import { budgetsOf } from './core/catalog.ts'
 import { alarmsTo, factsNow, poolOf } from './gateway-parts.ts'
 import { registerGauges } from './gauges.ts'
 import { historyBeside } from './history-beside.ts'
@@ -64,17 +65,21 @@ type Problem = Readonly<{ problem: 'ledger' | 'listen'; message: string }>
 /** How long the wait goes on beyond the drain of the relays, for their last answers. */
 const RELAYS_WAIT_MS = 5_000
 
+const urlOf = ({ server: { host, port } }: Config): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+
 export async function startLedgerProcess(options: Options): Promise<LedgerProcess | Problem> {
   const { config } = options
   const [metrics, alarms] = [makeMetrics(), new Alarms(Date.now)]
   const log = makeLog({ write: options.log, node: undefined, ...alarmsTo(alarms, metrics) })
   const onFault = alarmsOfLedger(log)
-  const { host, port } = config.server
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const url = urlOf(config)
   const state: GatewayState = { config, members: membersOf(config), isLeaving: false, isDraining: false, url, operatorUrl: '' }
   const beside: Beside = { kept: undefined, ledger: undefined }
   const relaysAt = hubAt(options, beside, onFault)
-  const opened = await ledgerOfGateway({ ...options, facts: factsNow(state, version), relaysAt }, { log, metrics, onFault })
+  const opened = await ledgerOfGateway(
+    { ...options, facts: factsNow(state, version), budgetsOf: (plan) => budgetsOf(state.config.catalog, plan), relaysAt },
+    { log, metrics, onFault },
+  )
   if ('problem' in opened) return { problem: 'ledger', message: opened.message }
   const { ledger, path, relays } = opened
   beside.ledger = ledger

@@ -70,6 +70,8 @@ const LEDGER_FLOOR: Readonly<Record<string, number>> = {
   ledger: 1,
   place: 1,
   'counted-rates': 1,
+  'key-state': 1,
+  'lease-move': 1,
   task: 2,
   'thread-messages': 3,
   sql: 2,

@@ -13,7 +13,9 @@ import bootsSchema from './migrations/0003_boots_schema.sql' with { type: 'text'
 import nodeFacts from './migrations/0004_node_facts.sql' with { type: 'text' }
 import priceLevels from './migrations/0005_price_levels.sql' with { type: 'text' }
 import costsTags from './migrations/0006_costs_tags.sql' with { type: 'text' }
+import windowLeases from './migrations/0006_leases.sql' with { type: 'text' }
 import rates from './migrations/0006_rates.sql' with { type: 'text' }
+import windows from './migrations/0006_windows.sql' with { type: 'text' }
 import imports from './migrations/0007_imports.sql' with { type: 'text' }
 import operatorApi from './migrations/0007_operator_api.sql' with { type: 'text' }
 
@@ -23,7 +25,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, sql: bootsSchema },
   { version: 4, sql: nodeFacts },
   { version: 5, sql: priceLevels },
-  { version: 6, sql: [costsTags, rates].join('\n') },
+  { version: 6, sql: [costsTags, rates, windows, windowLeases].join('\n') },
   { version: 7, sql: [operatorApi, imports].join('\n') },
 ]
 export const MIGRATIONS_TEXT = MIGRATIONS.map(({ sql }) => sql).join('\n')

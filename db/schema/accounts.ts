@@ -24,6 +24,7 @@ export const accounts = sqliteTable(
     chainCount: whole('chain_count').notNull().default(0),
     chainHash: blob('chain_hash', { mode: 'buffer' }),
     tagsUserIds: flag('tags_user_ids').notNull().default(false),
+    plan: text('plan'),
   },
   (table) => [
     uniqueIndex('accounts_id').on(table.id),

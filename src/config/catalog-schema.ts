@@ -6,6 +6,7 @@ import { MAX_TOKENS_FIELDS, REASONING_SETTINGS } from '../core/chat-dialect.ts'
 import { KINDS } from '../core/door.ts'
 import { DIALECTS } from '../core/native/event.ts'
 import { ECHOES } from '../core/native/model-echo.ts'
+import { PERS } from '../core/windows.ts'
 import { AUTHS, COUNT_TOKENS, CREDENTIALS, ERROR_TEXTS, ON_LEAVES, TRANSPORTS, YES_OR_NO } from './config.ts'
 import { CLOSED, COUNT_MAX, milliseconds, name, positive, text, usd, variable } from './schema-values.ts'
 
@@ -193,6 +194,21 @@ export const PLAN = Type.Object(
     input_tokens_per_minute: Type.Optional(positive),
     output_tokens_per_minute: Type.Optional(positive),
     concurrent_requests: Type.Optional(positive),
+    budgets: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            usd,
+            per: Type.Union(
+              PERS.map((per) => Type.Literal(per)),
+              { description: `one of ${PERS.join(', ')}` },
+            ),
+          },
+          { ...CLOSED, description: 'a table, such as { usd = "5", per = "day" }' },
+        ),
+        { description: 'an array of tables, such as [{ usd = "5", per = "day" }]' },
+      ),
+    ),
   },
   { ...CLOSED, description: 'a table, such as [plans.default]' },
 )

@@ -6,6 +6,7 @@
 import type { Catalog, Model, Plan } from '../core/catalog.ts'
 import { parseUsd, ZERO } from '../core/money.ts'
 import { rateLimitsOf } from '../core/token-buckets.ts'
+import { type Budgets, PERS } from '../core/windows.ts'
 import type { ModelEntry, PlanEntry, UpstreamEntry } from './catalog-schema.ts'
 import { costsOf } from './costs.ts'
 import { BYTES_PER_TOKEN, SAMPLE_MODELS } from './defaults.ts'
@@ -61,8 +62,14 @@ function plansOf(file: ConfigFile, models: ReadonlyMap<string, Model>, problems:
     const cap = plan.max_request_usd === undefined ? undefined : parseUsd(plan.max_request_usd)
     if (cap === ZERO) problems.push({ path: `plans.${name}.max_request_usd`, message: 'expected more than 0: no request costs nothing' })
     const rates = ratesOf(plan)
-    const limited = { ...(cap === undefined ? {} : { maxRequestPicos: cap }), ...(rates === undefined ? {} : { rates }) }
-    plans.set(name, { name, models: plan.models, ...limited })
+    const budgets = budgetsOfPlan(plan.budgets ?? [], `plans.${name}.budgets`, problems)
+    plans.set(name, {
+      name,
+      models: plan.models,
+      ...(cap === undefined ? {} : { maxRequestPicos: cap }),
+      ...(rates === undefined ? {} : { rates }),
+      ...(budgets.length === 0 ? {} : { budgets }),
+    })
   }
   return plans
 }
@@ -74,6 +81,15 @@ const ratesOf = (plan: PlanEntry) =>
     outputTokensPerMinute: plan.output_tokens_per_minute,
     concurrentRequests: plan.concurrent_requests,
   })
+
+/** In the order of `PERS`, each window once. */
+function budgetsOfPlan(entries: NonNullable<PlanEntry['budgets']>, path: string, problems: ConfigProblem[]): Budgets {
+  for (const [index, { per }] of entries.entries()) {
+    if (entries.findIndex((entry) => entry.per === per) === index) continue
+    problems.push({ path: `${path}[${index}].per`, message: `expected each window once, found ${describe(per)} again` })
+  }
+  return PERS.flatMap((per) => entries.filter((entry) => entry.per === per).map(({ usd }) => ({ per, capPicos: parseUsd(usd) ?? ZERO })))
+}
 
 function patternProblem(pattern: string, models: ReadonlyMap<string, Model>): string | undefined {
   const star = pattern.indexOf('*')

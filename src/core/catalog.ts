@@ -5,6 +5,7 @@ import type { Picos } from './money.ts'
 import type { Prices } from './pricing.ts'
 import type { RateLimits } from './token-buckets.ts'
 import type { UpstreamCost } from './upstream-cost.ts'
+import { type Budgets, NO_BUDGETS } from './windows.ts'
 
 /** The features that a model's upstream may refuse, so that the translated formats adapt instead of failing. A model without any accepts all of them. */
 export const REJECTIONS = [
@@ -57,8 +58,8 @@ export type Model = Prices &
 /** An upstream by its name, and the id under which it knows the model. `dialect`: the index in the model's `chat` of the dialect that it speaks; absent: it speaks native. */
 export type UpstreamModel = Readonly<{ name: string; model: string; dialect?: number }>
 
-/** `maxRequestPicos`: the most that one request may cost; absent: no limit. `rates`: of an account over all its keys of the plan; absent: none. */
-export type Plan = Readonly<{ name: string; models: readonly string[]; maxRequestPicos?: Picos; rates?: RateLimits }>
+/** `maxRequestPicos`: the most that one request may cost; absent: no limit. `rates`, `budgets`: of an account over all its keys of the plan; absent: none. */
+export type Plan = Readonly<{ name: string; models: readonly string[]; maxRequestPicos?: Picos; rates?: RateLimits; budgets?: Budgets }>
 
 export type Catalog = Readonly<{
   models: ReadonlyMap<string, Model>
@@ -78,6 +79,9 @@ export function modelsOf(catalog: Catalog, planName: string): readonly Model[] {
   if (plan === undefined) return []
   return [...catalog.models.values()].filter((model) => includes(plan, model.id)).sort((a, b) => b.createdSeconds - a.createdSeconds)
 }
+
+/** The budgets of a plan, in the order of `PERS`. */
+export const budgetsOf = (catalog: Catalog, planName: string): Budgets => catalog.plans.get(planName)?.budgets ?? NO_BUDGETS
 
 /** A plan names models by id or by a prefix that ends in `*`. */
 const includes = (plan: Plan, id: string): boolean =>

@@ -5,6 +5,7 @@
 
 import { isChecked, makeChecked } from './checked-text.ts'
 import { minPicos, type Picos, picos } from './money.ts'
+import { NO_WINDOWS, usedUpOf, type WindowBalance, type WindowUsed } from './spending.ts'
 import type { RateLimits } from './token-buckets.ts'
 
 /** What the gateway knows of a key. It never holds the secret, which is shown once and stored as SHA-256. */
@@ -28,9 +29,14 @@ export type KeyRecord = Readonly<{
   secretValidUntil?: number | null
 }>
 
-/** What a key may still spend: min(account's balance, limit − spent). What running requests hold is not subtracted; the result may be negative. */
-export const availableOf = (of: Readonly<{ balancePicos: Picos; limitPicos: Picos | null; spentPicos: Picos }>): Picos =>
-  of.limitPicos === null ? of.balancePicos : minPicos(of.balancePicos, picos(of.limitPicos - of.spentPicos))
+type Available = Readonly<{ balancePicos: Picos; limitPicos: Picos | null; spentPicos: Picos; windows?: readonly WindowBalance[] }>
+
+/** What a key may still spend: the least of the account's balance, limit − spent, and what each window leaves. What running requests hold is not subtracted; the result may be negative. */
+export function availableOf({ balancePicos, limitPicos, spentPicos, windows = NO_WINDOWS }: Available): Picos {
+  let least = limitPicos === null ? balancePicos : minPicos(balancePicos, picos(limitPicos - spentPicos))
+  for (const window of windows) least = minPicos(least, picos(window.capPicos - window.spentPicos))
+  return least
+}
 
 /** What a key and its account have, and how much of that running requests hold. */
 export type KeyBalance<Amount extends bigint = Picos> = Readonly<{
@@ -38,20 +44,24 @@ export type KeyBalance<Amount extends bigint = Picos> = Readonly<{
   spentPicos: Amount
   heldPicos: Amount
   account: Readonly<{ balancePicos: Amount; heldPicos: Amount }>
+  /** The windows of its budgets, its account's, and those of its plan; absent: it has no budgets. */
+  windows?: readonly WindowBalance<Amount>[]
 }>
 
-export type Shortage = 'balanceUsed' | 'limitUsed' | 'balanceHeld' | 'limitHeld'
+export type Shortage = 'balanceUsed' | 'limitUsed' | WindowUsed | 'balanceHeld' | 'limitHeld' | 'windowHeld'
 
 /**
  * The rule of admission, tested before a request's own hold is added: undefined where something is left beyond what is held. A shortage that time does not
- * mend is told first.
+ * mend is told first, then one that a later window mends.
  */
-export function shortageOf({ limitPicos, spentPicos, heldPicos, account }: KeyBalance<bigint>): Shortage | undefined {
+export function shortageOf({ limitPicos, spentPicos, heldPicos, account, windows = NO_WINDOWS }: KeyBalance<bigint>): Shortage | undefined {
   if (account.balancePicos <= 0n) return 'balanceUsed'
   if (limitPicos !== null && limitPicos - spentPicos <= 0n) return 'limitUsed'
+  const used = usedUpOf(windows)
+  if (used !== undefined) return used
   if (account.balancePicos - account.heldPicos <= 0n) return 'balanceHeld'
   if (limitPicos !== null && limitPicos - spentPicos - heldPicos <= 0n) return 'limitHeld'
-  return undefined
+  return windows.some((window) => window.capPicos - window.spentPicos - window.heldPicos <= 0n) ? 'windowHeld' : undefined
 }
 
 type Spendable = Readonly<{ balancePicos: bigint; limitPicos: bigint | null; spentPicos: bigint }>

@@ -17,6 +17,8 @@ export type Lease = {
   leastIdlePicos: bigint
   /** Little is left of the balance or limit, so nothing may lie idle: other nodes need it. */
   isSmall: boolean
+  /** Where budgets by window hold: the hour for which the idle part was granted, in whole hours since 1970. In a later hour it covers nothing. */
+  hour: number
   /** The database's row may hold more than this node knows: an answer was lost, or a request was granted more than what is left. */
   isIndeterminate: boolean
 }
@@ -31,6 +33,7 @@ export const emptyLease = (): Lease => ({
   isReleasing: false,
   leastIdlePicos: 0n,
   isSmall: false,
+  hour: 0,
   isIndeterminate: false,
 })
 

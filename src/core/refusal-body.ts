@@ -1,6 +1,8 @@
 /** A refusal on the wire: the standard error body and the headers that go with it. Rules: contract.md "Errors", "Retries"; requests.md "Retry signals". */
 
 import type { Refusal } from './refusal.ts'
+import type { WindowUsed } from './spending.ts'
+import { isoTime } from './utc.ts'
 
 export type ErrorBody = {
   type: 'error'
@@ -34,12 +36,18 @@ function withDetails(refusal: Refusal, details: Details): ErrorBody {
   return { type, error: Object.keys(details).length === 0 ? error : { ...error, details } }
 }
 
+const windowHeaders = ({ per, resetsAt }: WindowUsed): Record<string, string> => ({
+  'x-budget-window': per,
+  'x-budget-resets-at': isoTime(resetsAt),
+})
+
 /** Headers of an error answer; the caller adds the request's id. */
 export function errorHeaders(refusal: Refusal): Record<string, string> {
   return {
     'content-type': 'application/json',
     ...(refusal.row.isRetryable ? {} : { 'x-should-retry': 'false' }),
     ...(refusal.leavesBody ? { connection: 'close' } : {}),
+    ...(refusal.window === undefined ? {} : windowHeaders(refusal.window)),
     ...(refusal.retryAfterSeconds === undefined ? {} : { 'retry-after': String(refusal.retryAfterSeconds) }),
   }
 }

@@ -3,6 +3,8 @@
  * Rules: contract.md "Errors"; faults.md "Before the first byte", "Our own".
  */
 
+import type { WindowUsed } from './spending.ts'
+
 /** `nativeType`: the vendor's type for this error, written beside our type in the error events of messages. Only rows that may be retried have it. */
 type Row = Readonly<{
   status: number
@@ -71,6 +73,8 @@ export type RefusalName = keyof typeof REFUSALS
 const RETRY_AFTER_SECONDS_MAX = 30
 const MODEL_ID_LENGTH_MAX = 200
 
+type RefusalMore = { message?: string; retryAfterSeconds?: number; errorCode?: string; leavesBody?: boolean; window?: WindowUsed }
+
 export class Refusal {
   readonly name: RefusalName
   readonly message: string
@@ -81,12 +85,16 @@ export class Refusal {
   /** The gateway does not wait for the rest of the request's body: the connection closes after the answer. */
   readonly leavesBody: boolean
 
-  constructor(name: RefusalName, more: { message?: string; retryAfterSeconds?: number; errorCode?: string; leavesBody?: boolean } = {}) {
+  /** The window whose budget is used up. */
+  readonly window: WindowUsed | undefined
+
+  constructor(name: RefusalName, more: RefusalMore = {}) {
     this.name = name
     this.message = more.message ?? REFUSALS[name].message
     this.retryAfterSeconds = REFUSALS[name].isRetryable ? clampRetryAfter(more.retryAfterSeconds ?? 1) : undefined
     this.errorCode = more.errorCode
     this.leavesBody = more.leavesBody ?? false
+    this.window = more.window
   }
 
   get row(): Row {
@@ -101,8 +109,12 @@ export const invalid = (path: string, problem: string): Refusal => new Refusal('
 export const modelUnavailable = (id: string): Refusal =>
   new Refusal('modelUnavailable', { message: `Model ${id.slice(0, MODEL_ID_LENGTH_MAX)} is not available on this API key` })
 
-export const insufficientBalance = (dashboardUrl: string): Refusal =>
-  new Refusal('insufficientBalance', { message: `${REFUSALS.insufficientBalance.message}${dashboardUrl}` })
+/** `window`: the one that is used up, where it is not the balance or the limit. */
+export const insufficientBalance = (dashboardUrl: string, window?: WindowUsed): Refusal =>
+  new Refusal('insufficientBalance', {
+    message: `${REFUSALS.insufficientBalance.message}${dashboardUrl}`,
+    ...(window === undefined ? {} : { window }),
+  })
 
 const clampRetryAfter = (seconds: number): number =>
   Number.isNaN(seconds) ? 1 : Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(seconds)))

@@ -107,8 +107,8 @@ export function dashboardRoutes(world: World, macro: ReturnType<typeof keyMacro>
 /** What a key has left: holds are not subtracted, and the amount is not clamped at 0. */
 type Balance = Readonly<{ availablePicos: Picos; lastSyncedAt: number }>
 
-const balanceOf = ({ limitPicos, spentPicos, account, lastSyncedAt }: SyncedKeyBalance): Balance => ({
-  availablePicos: availableOf({ limitPicos, spentPicos, balancePicos: account.balancePicos }),
+const balanceOf = ({ account, lastSyncedAt, ...of }: SyncedKeyBalance): Balance => ({
+  availablePicos: availableOf({ ...of, balancePicos: account.balancePicos }),
   lastSyncedAt,
 })
 

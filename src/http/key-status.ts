@@ -5,9 +5,11 @@
 
 import { Type } from '@sinclair/typebox'
 import { Elysia, type Static, t } from 'elysia'
+import { budgetsOf } from '../core/catalog.ts'
 import { availableOf, type KeyBalance, type KeyRecord, type Shortage, shortageOf } from '../core/key.ts'
-import { usdFields } from '../core/money.ts'
+import { picos, usdFields } from '../core/money.ts'
 import { insufficientBalance, Refusal } from '../core/refusal.ts'
+import { NO_WINDOWS, type WindowBalance } from '../core/spending.ts'
 import { isoTime } from '../core/utc.ts'
 import { keyBalanceAtRest, refusalOfUnread } from '../relay/key-balance.ts'
 import type { World } from '../world.ts'
@@ -21,14 +23,16 @@ const time = (description: string) => t.String({ format: 'date-time', descriptio
 
 const SPENT = 'what the key has spent since it was made'
 const HELD = 'what is reserved for its running requests'
-const AVAILABLE = 'what it may still spend: the lesser of its account’s balance and what its limit leaves'
+const AVAILABLE = 'what it may still spend: the least of its account’s balance and what its limit and budgets leave'
 const LIMIT = 'the key’s spend limit; null where it has none'
 
 const REASON = t.UnionEnum([
   'balance_used',
   'limit_used',
+  'window_used',
   'balance_held',
   'limit_held',
+  'window_held',
   'too_many_requests',
   'too_many_running',
   'unavailable',
@@ -43,6 +47,24 @@ const REFUSED = t.Object(
     retry_after_seconds: t.Union([Type.Integer(), t.Null()], { description: 'null where waiting does not help' }),
   },
   { title: 'WouldBeRefused', description: 'What a request would be answered now' },
+)
+
+const CAP = 'the most that may be spent in each of these windows'
+const IN_WINDOW = 'what was spent in the present window'
+const LEFT = 'what the present window leaves'
+
+const BUDGET = t.Object(
+  {
+    per: t.UnionEnum(['hour', 'day', 'week', 'month']),
+    limit_usd: usd(CAP),
+    limit_usd_exact: exact(CAP),
+    spent_usd: usd(IN_WINDOW),
+    spent_usd_exact: exact(IN_WINDOW),
+    left_usd: usd(LEFT),
+    left_usd_exact: exact(LEFT),
+    resets_at: time('when the next window begins'),
+  },
+  { title: 'Budget' },
 )
 
 const KEY = t.Object(
@@ -62,6 +84,9 @@ const KEY = t.Object(
     held_usd_exact: exact(HELD),
     available_usd: usd(AVAILABLE),
     available_usd_exact: exact(AVAILABLE),
+    budgets: t.Array(BUDGET, {
+      description: 'Caps on what may be spent in each hour, day, week or month of UTC: the key’s own, its account’s, its plan’s',
+    }),
     running_requests: Type.Integer(),
     would_be_refused: t.Union([REFUSED, t.Null()], { description: 'null: a request would be let in now' }),
   },
@@ -84,10 +109,10 @@ export function keyStatusRoutes(world: World, gates: Gates, macro: ReturnType<ty
 
 function answerKey(world: World, gates: Gates, asker: Asker): Promise<Response> {
   return answerSmall(asker, async (key) => {
-    const stored = await world.reports.ask(key.id, { kind: 'key', keyId: key.id })
+    const stored = await world.reports.ask(key.id, { kind: 'key', keyId: key.id, now: world.clock.now() })
     if (typeof stored === 'string') return refusalOfUnread(stored)
     if (stored === undefined) return new Refusal('keyInvalid')
-    const keyBalance = world.ledger.keyBalanceOf(key.id) ?? keyBalanceAtRest(stored)
+    const keyBalance = world.ledger.keyBalanceOf(key.id) ?? keyBalanceAtRest(stored, budgetsOf(world.catalog(), stored.plan))
     return documentOf(key, stored.createdAt, keyBalance, gates.keyLimits.running(key.id), refusedNow(world, gates, key, keyBalance))
   })
 }
@@ -117,6 +142,10 @@ function shortOf(shortage: Shortage, dashboardUrl: string): Refused {
       return { reason: 'balance_held', refusal: new Refusal('balanceHeld') }
     case 'limitHeld':
       return { reason: 'limit_held', refusal: new Refusal('balanceHeld') }
+    case 'windowHeld':
+      return { reason: 'window_held', refusal: new Refusal('balanceHeld') }
+    default:
+      return { reason: 'window_used', refusal: insufficientBalance(dashboardUrl, shortage) }
   }
 }
 
@@ -127,8 +156,8 @@ function documentOf(
   running: number,
   refused: Refused | null,
 ): Static<typeof KEY> {
-  const { limitPicos, spentPicos, heldPicos, account } = keyBalance
-  const available = availableOf({ limitPicos, spentPicos, balancePicos: account.balancePicos })
+  const { limitPicos, spentPicos, heldPicos, account, windows = NO_WINDOWS } = keyBalance
+  const available = availableOf({ limitPicos, spentPicos, windows, balancePicos: account.balancePicos })
   return {
     object: 'key',
     id: key.id,
@@ -141,10 +170,19 @@ function documentOf(
     ...usdFields('spent', spentPicos),
     ...usdFields('held', heldPicos),
     ...usdFields('available', available),
+    budgets: windows.map(budgetDocument),
     running_requests: running,
     would_be_refused: refused === null ? null : refusedDocument(refused),
   }
 }
+
+const budgetDocument = ({ per, capPicos, spentPicos, resetsAt }: WindowBalance): Static<typeof BUDGET> => ({
+  per,
+  ...usdFields('limit', capPicos),
+  ...usdFields('spent', spentPicos),
+  ...usdFields('left', picos(capPicos - spentPicos)),
+  resets_at: isoTime(resetsAt),
+})
 
 const refusedDocument = ({ reason, refusal }: Refused): Static<typeof REFUSED> => ({
   reason,

@@ -18,6 +18,7 @@ import type { KeyBalance, KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { UsageSource } from '../core/outcome.ts'
 import type { Prices } from '../core/pricing.ts'
+import type { WindowUsed } from '../core/spending.ts'
 import type { UpstreamCost } from '../core/upstream-cost.ts'
 import type { Usage } from '../core/usage.ts'
 import type { UpstreamCall } from './columns/parts.ts'
@@ -28,10 +29,10 @@ export interface Ledger {
   /** Reserves the worst case of a request, if the key and its account may still spend. Answers without waiting if the key is in memory, as it is after `findKey`. */
   hold(request: HoldRequest): HoldAnswer | Promise<HoldAnswer>
   /**
-   * Whether nothing is left of what a key may spend, even if nothing were held: `hold` would answer `exhausted`. False also if that is not known. It answers without waiting,
+   * Whether nothing is left of what a key may spend, even if nothing were held, and of which window: `hold` would answer the same. False also if that is not known. It answers without waiting,
    * unless other processes also write and memory says that the key is used up: then the row is read first.
    */
-  isUsedUp(keyId: string): boolean | Promise<boolean>
+  isUsedUp(keyId: string): UsedUp | Promise<UsedUp>
   /** Notes how far a running answer has come, for recovery. The progress is kept in memory until the request is a second old, and the caller never waits. */
   checkpoint(requestId: string, progress: Progress): void
   /**
@@ -87,8 +88,11 @@ export type HoldRequest = Prices &
     tag?: string | undefined
   }>
 
-/** exhausted: balance or limit is used up · reserved: what is left is held by running requests. */
-export type HoldAnswer = 'held' | 'exhausted' | 'reserved' | 'disabled' | 'expired' | 'unavailable'
+/** exhausted: balance or limit is used up · a window: the budget of it is · reserved: what is left is held by running requests. */
+export type HoldAnswer = 'held' | 'exhausted' | WindowUsed | 'reserved' | 'disabled' | 'expired' | 'unavailable'
+
+/** Whether balance or limit is used up, or else the window that is. */
+export type UsedUp = boolean | WindowUsed
 
 export type Hold = Readonly<{
   requestId: string

@@ -5,6 +5,7 @@ import type { ImportSystem } from '../core/import/systems.ts'
 import type { ForeignForm } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { RateLimits } from '../core/token-buckets.ts'
+import type { Per } from '../core/windows.ts'
 
 /**
  * Who acts (`os:alice`, `token:shop`, `program`), from where (`socket`, `file`, an address), and why, in the operator's words. `by`: the token over which the operator's API
@@ -63,6 +64,9 @@ export type ImportedAccount = Readonly<{
   keys: readonly ImportedKey[]
 }>
 
+/** A customer's budget holds beside the operator's, and is never above it. */
+export type BudgetSetter = 'operator' | 'customer'
+
 /** Ids, hashes and times come from the caller, so that an operation that is sent twice is the same operation. */
 export type Operation =
   | Readonly<{
@@ -100,6 +104,18 @@ export type Operation =
   /** `rates` null: the key has none of its own. */
   | Readonly<{ kind: 'setKeyRates'; keyId: string; rates: RateLimits | null; now: number }>
   | Readonly<{ kind: 'setKeyExpiry'; keyId: string; expiresAt: number | null; now: number }>
+  /** Sets or removes (null) a cap on what the key, or all keys of the account together (null), may spend in each window. */
+  | Readonly<{
+      kind: 'setBudget'
+      accountId: string
+      keyId: string | null
+      per: Per
+      capPicos: Picos | null
+      setBy: BudgetSetter
+      now: number
+    }>
+  /** The plan that new keys of the account's customers get; null: the default. */
+  | Readonly<{ kind: 'setAccountPlan'; accountId: string; plan: string | null; now: number }>
   /** `endsPromised`: whether to end also secrets that an earlier rotation promised for longer. */
   | Readonly<{
       kind: 'rotateKey'

@@ -6,6 +6,8 @@ import type { FormatName } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { PriceVersion } from './columns/parts.ts'
+import type { KeyState } from './key-state.ts'
+import type { LeaseAnswer, LeaseAsk, LeaseMove } from './lease-move.ts'
 import type { Attempt, IdempotentUse, Progress, Settlement } from './ledger.ts'
 import type { Act, Operation, OperationResult } from './operation.ts'
 
@@ -34,68 +36,6 @@ export type InFlightCheckpoint = RequestFacts & Progress & Readonly<{ accountNum
 /** Upstream calls of a request that has no receipt. */
 export type Calls = Pick<Debit, 'requestId' | 'accountNumber' | 'keyNumber' | 'price'> & Readonly<{ attempts: readonly Attempt[] }>
 
-/** The rows that a wallet is made of. */
-export type KeyState = Readonly<{
-  keyId: string
-  keyNumber: number
-  accountId: string
-  accountNumber: number
-  isActive: boolean
-  isAccountActive: boolean
-  /** Unix milliseconds; null: never. */
-  expiresAt: number | null
-  limitPicos: Picos | null
-  spentPicos: Picos
-  balancePicos: Picos
-  /** Unix milliseconds: of the key's last settle or limit change, and of its account's last credit. */
-  lastSyncedAt: number
-  toppedUpAt: number | null
-}>
-
-/**
- * Asks for a larger lease, or gives some of it back. `number` grows with each move of the process: a move that arrives after a newer one changes nothing. `…RunsPicos`:
- * the part of the lease that other requests hold; a release shrinks the lease to it. null: that lease stays as it is.
- */
-export type LeaseMove = Readonly<{
-  number: number
-  /** The relay whose leases these are; absent: this process is a node, and they are its own. */
-  boot?: number | undefined
-  accountNumber: number
-  accountRunsPicos: Picos | null
-  keyNumber: number
-  keyRunsPicos: Picos | null
-}>
-
-/** `amountPicos`: what the request is to hold, in addition to the requests that run. */
-export type LeaseAsk = LeaseMove & Readonly<{ amountPicos: Picos }>
-
-/**
- * granted: the request may be held · exhausted: balance or limit is used up · reserved: what is left is leased, by running requests of this node ·
- * wanted: other nodes have leases, and were asked for the idle part · disabled: the key or its account is disabled · released: the move was no ask.
- */
-type LeaseVerdict = 'granted' | 'exhausted' | 'reserved' | 'wanted' | 'disabled' | 'released'
-
-/** One lease after the move. `backedPicos`: the part of this node's lease that the balance covers beside the leases of others. */
-export type LeaseSide = Readonly<{
-  backedPicos: Picos
-  /** Whether the row has a larger lease than the balance covers: a granted request is not covered in full. */
-  hasMore: boolean
-  /** Whether so little is left that only what a request needs is leased. */
-  isSmall: boolean
-}>
-
-/** The rows after the move. */
-export type LeaseAnswer = Readonly<{
-  verdict: LeaseVerdict
-  /** What refused the ask: the account, for all of its keys, or the limit of this key. null: the ask was granted, or the move was no ask. */
-  refusedBy: 'account' | 'key' | null
-  account: LeaseSide
-  key: LeaseSide
-  balancePicos: Picos
-  /** What the key has spent. */
-  spentPicos: Picos
-}>
-
 export type Task =
   | Readonly<{ kind: 'settle'; debit: Debit }>
   | Readonly<{ kind: 'checkpoint'; checkpoint: InFlightCheckpoint; now: number }>
@@ -106,9 +46,10 @@ export type Task =
   /** Where the ledger is shared: makes a node's lease grow as far as a request needs, or shrink. Sent after the settles of the same turn, and done after them. */
   | Readonly<{ kind: 'ask'; ask: LeaseAsk }>
   | Readonly<{ kind: 'release'; release: LeaseMove }>
-  | Readonly<{ kind: 'findKey'; secretHash: Uint8Array }>
+  /** `now`: Unix milliseconds by the only writer's clock, for the windows that are read; on Postgres its own clock counts. Absent: they are not read. */
+  | Readonly<{ kind: 'findKey'; secretHash: Uint8Array; now?: number }>
   | Readonly<{ kind: 'foreignHeads' }>
-  | Readonly<{ kind: 'keyStates'; keyIds: readonly string[] }>
+  | Readonly<{ kind: 'keyStates'; keyIds: readonly string[]; now?: number }>
   | Readonly<{ kind: 'findIdempotency'; keyId: string; headerHash: Uint8Array; now: number }>
   | Readonly<{ kind: 'findToken'; tokenHash: Uint8Array }>
 
@@ -131,8 +72,10 @@ export type Answers = {
   findToken: TokenRecord | undefined | 'unavailable'
 }
 
-/** `isNew`: the operation had not been done before. */
-type Operated = Exclude<OperationResult, { result: 'done' }> | (Extract<OperationResult, { result: 'done' }> & Readonly<{ isNew: boolean }>)
+/** `isNew`: the operation had not been done before. `inForcePicos`: the budget that holds after one was set; null: none. */
+type Operated =
+  | Exclude<OperationResult, { result: 'done' }>
+  | (Extract<OperationResult, { result: 'done' }> & Readonly<{ isNew: boolean; inForcePicos?: Picos | null }>)
 
 export type FoundKey = Readonly<{ record: KeyRecord; state: KeyState }>
 
@@ -156,9 +99,6 @@ export const unavailable = (task: Task): Answer => (task.kind === 'operate' ? { 
 export type Numbered<T> = Readonly<{ number: number }> & T
 /** `from`: the boot of the relay that asked; absent: the process of the thread. Each asking process has numbers of its own. */
 export type NumberedTask = Numbered<{ task: Task; from?: number | undefined }>
-
-/** What a relay's requests hold, plus the cost of its settles that are not acknowledged: by account number, and by the number of keys with a limit. */
-export type RelayRuns = Readonly<{ accounts: readonly (readonly [number, Picos])[]; keys: readonly (readonly [number, Picos])[] }>
 
 /** `debits`: settles as debit-records.ts writes them, which come after the other tasks. `prices`: versions that follow those sent before. */
 export type TasksMessage = Readonly<{ kind: 'tasks'; tasks: readonly NumberedTask[]; debits: Uint8Array; prices: readonly PriceVersion[] }>

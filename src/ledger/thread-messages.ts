@@ -1,10 +1,11 @@
 /** What is said to the ledger thread and what it says, beside the tasks: its start and end, relays, faults, results. Rules: architecture.md "What crosses between threads". */
 
 import type { DatabaseProblem } from '../../db/problem.ts'
+import type { RelayRuns } from './lease-move.ts'
 import type { KeyChange } from './ledger.ts'
 import type { NodeIdentity, NodeMessage } from './nodes.ts'
 import type { WritablePlace } from './place.ts'
-import type { Answer, Numbered, RelayRuns, TasksMessage } from './task.ts'
+import type { Answer, Numbered, TasksMessage } from './task.ts'
 
 /**
  * `migrates`: whether an older ledger is brought to this version; otherwise it is refused. `keepsInFlight`: whether relays live whose requests an earlier run had in flight;

@@ -8,6 +8,7 @@ import { Value } from '@sinclair/typebox/value'
 import { TOKEN_ACCOUNTS_MAX, TOKEN_SCOPES } from '../core/api-token.ts'
 import { CODES_MAX } from '../core/limits.ts'
 import { RATE_MAX } from '../core/token-buckets.ts'
+import { PERS } from '../core/windows.ts'
 import type { Hold } from '../ledger/ledger.ts'
 import { type Act, CHAT_STATES, type Operation, type OperationResult } from '../ledger/operation.ts'
 import type { UpstreamReport } from '../upstream/member.ts'
@@ -22,6 +23,8 @@ const access = Type.Union([Type.Literal('owner'), Type.Literal('reader'), Type.L
 
 const rate = orNull(Type.Integer({ minimum: 1, maximum: RATE_MAX }))
 const rates = shape({ requestsPerMinute: rate, inputTokensPerMinute: rate, outputTokensPerMinute: rate, concurrentRequests: rate })
+const per = Type.Union(PERS.map((one) => Type.Literal(one)))
+const setBy = Type.Union([Type.Literal('operator'), Type.Literal('customer')])
 
 const OPERATION = Type.Union([
   shape({ kind: Type.Literal('createAccount'), accountId: id, name: label, topUp: orNull(shape(topUp)), now: time }),
@@ -45,6 +48,8 @@ const OPERATION = Type.Union([
   shape({ kind: Type.Literal('setKeyActive'), keyId: id, isActive: Type.Boolean(), now: time }),
   shape({ kind: Type.Literal('setKeyLimit'), keyId: id, limitPicos: orNull(picos), now: time }),
   shape({ kind: Type.Literal('setKeyRates'), keyId: id, rates: orNull(rates), now: time }),
+  shape({ kind: Type.Literal('setBudget'), accountId: id, keyId: orNull(id), per, capPicos: orNull(picos), setBy, now: time }),
+  shape({ kind: Type.Literal('setAccountPlan'), accountId: id, plan: orNull(label), now: time }),
   shape({ kind: Type.Literal('renameAccount'), accountId: id, name: Type.String(), now: time }),
   shape({ kind: Type.Literal('renameKey'), keyId: id, name: Type.String(), now: time }),
   shape({ kind: Type.Literal('setKeyExpiry'), keyId: id, expiresAt: orNull(time), now: time }),

@@ -7,7 +7,7 @@ import type { Call, Format } from '../core/format.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { holdFor } from '../core/pricing.ts'
 import { insufficientBalance, Refusal } from '../core/refusal.ts'
-import type { HoldAnswer } from '../ledger/ledger.ts'
+import type { HoldAnswer, UsedUp } from '../ledger/ledger.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { World } from '../world.ts'
 import type { Grant, RelayParts } from './admitted.ts'
@@ -64,7 +64,8 @@ async function admitBody<Echo>(keyed: Keyed<Echo>, taken: Taken): Promise<Grante
   const { parts, format, request, key } = keyed
   const { lease } = taken
   const wasUsedUp = isUsedUp(keyed)
-  const unread = wasUsedUp !== false && (await wasUsedUp) ? await refuseUnread(keyed, taken) : undefined
+  const wasUsed = wasUsedUp === false ? false : await wasUsedUp
+  const unread = wasUsed === false ? undefined : await refuseUnread(keyed, taken, wasUsed)
   if (unread !== undefined) return unread
   const received = await readBody(request, parts.world, parts.world.limits(), lease)
   if (received instanceof Refusal) return received
@@ -73,7 +74,8 @@ async function admitBody<Echo>(keyed: Keyed<Echo>, taken: Taken): Promise<Grante
   const repeated = hashed === undefined ? undefined : await claim(keyed, taken, hashed)
   if (repeated !== undefined) return repeated
   const usedUp = isUsedUp(keyed)
-  if (usedUp !== false && (await usedUp)) return insufficientBalance(parts.world.dashboardUrl())
+  const used = usedUp === false ? false : await usedUp
+  if (used !== false) return usedUpRefusal(used, parts.world)
   const reading = readCall(format.name, { parts, request, key, lease }, hashed?.pieces ?? received)
   const call = reading instanceof Promise ? await reading : reading
   if (call instanceof Refusal) return call
@@ -89,14 +91,17 @@ async function admitBody<Echo>(keyed: Keyed<Echo>, taken: Taken): Promise<Grante
 }
 
 /** Refuses a key without money: its body is counted and not decoded, unless an answer under its Idempotency-Key may exist. Undefined: the body is to be read. */
-async function refuseUnread<Echo>(keyed: Keyed<Echo>, { place }: Taken): Promise<Refusal | undefined> {
+async function refuseUnread<Echo>(keyed: Keyed<Echo>, { place }: Taken, used: UsedUp): Promise<Refusal | undefined> {
   const { parts, request, key } = keyed
   const { world } = parts
   if (namesItself(request) && (place !== undefined || (await isKnown(claimPartsOf(parts), key, request)))) return undefined
-  return (await countBody(request, world, world.limits())) ?? insufficientBalance(world.dashboardUrl())
+  return (await countBody(request, world, world.limits())) ?? usedUpRefusal(used, world)
 }
 
-const isUsedUp = <Echo>({ parts, key }: Keyed<Echo>): boolean | Promise<boolean> => parts.world.ledger.isUsedUp(key.id)
+const isUsedUp = <Echo>({ parts, key }: Keyed<Echo>): UsedUp | Promise<UsedUp> => parts.world.ledger.isUsedUp(key.id)
+
+const usedUpRefusal = (used: UsedUp, { dashboardUrl }: Pick<World, 'dashboardUrl'>): Refusal =>
+  insufficientBalance(dashboardUrl(), typeof used === 'object' ? used : undefined)
 
 const claimPartsOf = ({ world, answers, shared, claims, kept }: RelayParts): ClaimParts => ({
   ledger: world.ledger,
@@ -241,5 +246,7 @@ function holdRefusal(answer: HoldAnswer, { dashboardUrl }: Pick<World, 'dashboar
       return new Refusal('keyExpired')
     case 'unavailable':
       return new Refusal('storageUnavailable')
+    default:
+      return insufficientBalance(dashboardUrl(), answer)
   }
 }

@@ -22,8 +22,8 @@ export function addMoney(headers: Record<string, string>, cost: Picos, keyBalanc
 }
 
 /** Adds what the key may spend now. */
-export function addBalance(headers: Record<string, string>, { account, limitPicos, spentPicos }: KeyBalance): void {
-  headers['x-balance-usd'] = toExactUsdText(availableOf({ balancePicos: account.balancePicos, limitPicos, spentPicos }))
+export function addBalance(headers: Record<string, string>, { account, ...of }: KeyBalance): void {
+  headers['x-balance-usd'] = toExactUsdText(availableOf({ ...of, balancePicos: account.balancePicos }))
 }
 
 /** The cap on the tokens of an answer, where a cap on its cost made that lower than the client asked. */
@@ -32,6 +32,7 @@ export const appliedHeaders = ({ maxTokensApplied }: Pick<Call<unknown>, 'maxTok
 
 const EXPOSED = [
   'x-request-id, request-id, retry-after, x-should-retry, x-cost-usd, x-balance-usd, x-max-tokens-applied, idempotency-replayed',
+  'x-budget-window, x-budget-resets-at',
   ...RATE_HEADERS,
 ].join(', ')
 

@@ -162,8 +162,8 @@ export class BodyMemory {
   #shareOf({ id, accountId }: Payer): string {
     const keyBalance = this.#options.keyBalanceOf(id)
     if (keyBalance === undefined) return accountId
-    const { account, limitPicos, spentPicos } = keyBalance
-    return availableOf({ balancePicos: account.balancePicos, limitPicos, spentPicos }) > ZERO ? accountId : UNFUNDED
+    const { account, ...of } = keyBalance
+    return availableOf({ ...of, balancePicos: account.balancePicos }) > ZERO ? accountId : UNFUNDED
   }
 
   #isFull(more: number): boolean {

@@ -3,32 +3,42 @@
  * ledger.md "Wallets", "Reads".
  */
 
+import { budgetsOf } from '../core/catalog.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { ZERO } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
+import { NO_WINDOWS } from '../core/spending.ts'
+import type { Budgets } from '../core/windows.ts'
 import type { SyncedKeyBalance } from '../ledger/ledger.ts'
 import type { KeyAtRest, Unread } from '../ledger/reading/reports.ts'
+import { windowsAtRest } from '../ledger/reading/window-balances.ts'
 import type { World } from '../world.ts'
 
 /** Reads the balance from memory, or else from the ledger. */
 export async function keyBalanceOf(
-  world: Pick<World, 'ledger' | 'reports'>,
+  world: Pick<World, 'ledger' | 'reports' | 'catalog' | 'clock'>,
   { id: keyId }: Pick<KeyRecord, 'id'>,
 ): Promise<SyncedKeyBalance | Refusal> {
   const known = world.ledger.keyBalanceOf(keyId)
   if (known !== undefined) return known
-  const stored = await world.reports.ask(keyId, { kind: 'key', keyId })
+  const stored = await world.reports.ask(keyId, { kind: 'key', keyId, now: world.clock.now() })
   if (typeof stored === 'string') return refusalOfUnread(stored)
-  return stored === undefined ? new Refusal('keyInvalid') : keyBalanceAtRest(stored)
+  return stored === undefined ? new Refusal('keyInvalid') : keyBalanceAtRest(stored, budgetsOf(world.catalog(), stored.plan))
 }
 
-export const keyBalanceAtRest = ({ limitPicos, spentPicos, balancePicos, lastSyncedAt, toppedUpAt }: KeyAtRest): SyncedKeyBalance => ({
-  limitPicos,
-  spentPicos,
-  heldPicos: ZERO,
-  account: { balancePicos, heldPicos: ZERO },
-  lastSyncedAt: Math.max(lastSyncedAt, toppedUpAt ?? 0),
-})
+/** `ofPlan`: the budgets of the key's plan. */
+export const keyBalanceAtRest = (stored: KeyAtRest, ofPlan: Budgets): SyncedKeyBalance => {
+  const { limitPicos, spentPicos, balancePicos, lastSyncedAt, toppedUpAt, sums } = stored
+  const windows = sums === undefined ? NO_WINDOWS : windowsAtRest(sums, ofPlan)
+  return {
+    ...(windows.length === 0 ? {} : { windows }),
+    limitPicos,
+    spentPicos,
+    heldPicos: ZERO,
+    account: { balancePicos, heldPicos: ZERO },
+    lastSyncedAt: Math.max(lastSyncedAt, toppedUpAt ?? 0),
+  }
+}
 
 /** The refusal for a look-up that the ledger did not answer. */
 export function refusalOfUnread(why: Unread): Refusal {

@@ -4,7 +4,8 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { picos, ZERO } from '../../src/core/money.ts'
 import { Wallets } from '../../src/ledger/admission/wallets.ts'
-import type { Answer, LeaseAnswer, LeaseAsk, Task } from '../../src/ledger/task.ts'
+import type { LeaseAnswer, LeaseAsk } from '../../src/ledger/lease-move.ts'
+import type { Answer, Task } from '../../src/ledger/task.ts'
 import type { Committed } from '../../src/ledger/thread-messages.ts'
 import { CommitLoop } from '../../src/ledger/writing/commit-loop.ts'
 import { Spill } from '../../src/ledger/writing/spill.ts'
@@ -26,7 +27,7 @@ function makeLoop(retryMs = 0) {
   const wallets = new Wallets()
   const keyBalance = { limitPicos: null, spentPicos: ZERO, balancePicos: usd('10'), lastSyncedAt: 0, toppedUpAt: null }
   const names = { keyId: 'key_1', keyNumber: 1, accountId: 'acc_1', accountNumber: 1 }
-  wallets.keys.load({ ...names, ...keyBalance, isActive: true, isAccountActive: true, expiresAt: null })
+  wallets.keys.load({ ...names, ...keyBalance, isActive: true, isAccountActive: true, plan: 'default', expiresAt: null })
   const settle = (requestId: string): Task => {
     wallets.hold(holdRequest(requestId, 'key_1', usd('0.001')), 0)
     const debit = wallets.settle(settlement(requestId))

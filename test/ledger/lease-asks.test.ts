@@ -5,8 +5,9 @@ import { picos } from '../../src/core/money.ts'
 import { Leases } from '../../src/ledger/admission/leases.ts'
 import { Wallets } from '../../src/ledger/admission/wallets.ts'
 import type { Writer } from '../../src/ledger/admission/writer.ts'
+import type { LeaseAnswer } from '../../src/ledger/lease-move.ts'
 import type { HoldAnswer } from '../../src/ledger/ledger.ts'
-import type { Answers, LeaseAnswer, Task } from '../../src/ledger/task.ts'
+import type { Answers, Task } from '../../src/ledger/task.ts'
 import { LeaseModel } from './../support/lease-model.ts'
 import { holdRequest, settlement } from '../support/ledger.ts'
 import { until } from '../support/until.ts'
@@ -26,6 +27,7 @@ function makeNode({ balance = 100n, limits = [null] as readonly (bigint | null)[
       accountNumber: 1,
       isActive: true,
       isAccountActive: true,
+      plan: 'default',
       expiresAt: null,
       limitPicos: limit === null ? null : picos(limit),
       spentPicos: picos(0n),

@@ -3,11 +3,12 @@
 import { expect, test } from 'bun:test'
 import { picos, ZERO } from '../../src/core/money.ts'
 import { Wallets } from '../../src/ledger/admission/wallets.ts'
-import type { KeyState, LeaseSide } from '../../src/ledger/task.ts'
+import type { KeyState } from '../../src/ledger/key-state.ts'
+import type { LeaseSide } from '../../src/ledger/lease-move.ts'
 import { holdRequest, NOW } from '../support/ledger.ts'
 
 const rowWith = (balance: bigint, toppedUpAt: number | null = null): KeyState => ({
-  ...{ keyId: 'key_1', keyNumber: 1, accountId: 'acc_1', accountNumber: 1, isActive: true, isAccountActive: true },
+  ...{ keyId: 'key_1', keyNumber: 1, accountId: 'acc_1', accountNumber: 1, isActive: true, isAccountActive: true, plan: 'default' },
   ...{ expiresAt: null, limitPicos: null, spentPicos: ZERO, lastSyncedAt: 0 },
   balancePicos: picos(balance),
   toppedUpAt,

@@ -71,10 +71,15 @@ const columnsOf = (path: string): Columns =>
       }),
   )
 /** Every row, by the columns that it had at its release: a migration may add others. */
+/** All rows but the mark that the hours of version 5 leave beside older ones. */
 const rowsOf = (path: string, columns: Columns): string =>
-  look(path, (db) =>
-    columns.map(([table, names]) => `${table} ${db.query(`SELECT ${names} FROM "${table}"`).values().join('\n')}`).join('\n'),
-  )
+  look(path, (db) => {
+    const textOf = (table: string, names: string): string => {
+      const rows = db.query(`SELECT ${names} FROM "${table}"`).values()
+      return `${table} ${rows.filter(([name]) => name !== 'hours_from').join('\n')}`
+    }
+    return columns.map(([table, names]) => textOf(table, names)).join('\n')
+  })
 const beside = (path: string): readonly string[] => readdirSync(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.before`))
 const problemIn = ({ problem, message }: DatabaseProblem | { problem: undefined; message: '' }) => [problem, message]
 

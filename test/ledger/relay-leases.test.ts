@@ -3,8 +3,8 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { picos } from '../../src/core/money.ts'
-import type { LeaseAnswer, LeaseAsk, LeaseMove } from '../../src/ledger/task.ts'
-import { RelayLeases } from '../../src/ledger/writing/relay-leases.ts'
+import type { LeaseAnswer, LeaseAsk, LeaseMove } from '../../src/ledger/lease-move.ts'
+import { type LeasedRows, RelayLeases } from '../../src/ledger/writing/relay-leases.ts'
 import { type LeaseDatabase, LeaseModel } from '../support/lease-model.ts'
 import { LeaseWalk, type WalkSetting, walkSetting, walkStep } from '../support/lease-walk.ts'
 import { runs } from '../support/property-runs.ts'
@@ -30,9 +30,9 @@ class RelaysOfModel implements LeaseDatabase {
       const limit = this.#limits[move.keyNumber - 1]
       const left = this.#model.leftOf(move.keyNumber) ?? 0n
       const answer = this.leases.move(boot, move, {
-        balancePicos: this.#model.balanceOf(move.accountNumber),
-        isActive: true,
-        key: limit === undefined ? undefined : { limitPicos: limit, spentPicos: limit === null ? 0n : limit - left, isActive: true },
+        ...balanceOf(this.#model.balanceOf(move.accountNumber)),
+        spentPicos: typeof limit === 'bigint' ? limit - left : 0n,
+        key: limit === undefined ? undefined : { left: limit === null ? undefined : left, windows: [], isActive: true },
       })
       const [told] = this.#model.move(boot, [move])
       // Without a limit the rows of this test do not know what a key has spent.
@@ -79,10 +79,15 @@ test('on every walk relays are granted what the model grants', () => {
   )
 }, 120_000)
 
-const balanceOf = (balance: bigint) => ({
-  balancePicos: balance,
+const balanceOf = (balance: bigint): LeasedRows => ({
+  hour: 0,
+  ledgerMs: 0,
   isActive: true,
-  key: { limitPicos: null, spentPicos: 0n, isActive: true },
+  balancePicos: balance,
+  spentPicos: 0n,
+  account: { left: balance, windows: [] },
+  plan: undefined,
+  key: { left: undefined, windows: [], isActive: true },
 })
 const ask = (number: number, amount: bigint, runsPicos = 0n): LeaseAsk => ({
   ...{ number, accountNumber: 1, accountRunsPicos: picos(runsPicos), keyNumber: 1, keyRunsPicos: null },

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { NO_AMOUNTS } from '../../src/core/token-buckets.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
-import { ACT, balanceAt, createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../support/ledger.ts'
+import { ACT, answerText, balanceAt, createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../support/ledger.ts'
 import { cutter, openLedgerProcess, openTestRelay, type TestRelay } from '../support/relays.ts'
 import { openToRead } from '../support/stores.ts'
 import { until } from '../support/until.ts'
@@ -43,7 +43,7 @@ async function closeAll({ main, relays }: Awaited<ReturnType<typeof openAll>>): 
 
 async function spend({ ledger }: TestRelay, requestId: string): Promise<string> {
   const held = await ledger.hold(holdOf(requestId))
-  return held === 'held' ? await ledger.settle(settlementOf(requestId)) : held
+  return held === 'held' ? await ledger.settle(settlementOf(requestId)) : answerText(held)
 }
 
 test('what relays spend at once is what one process would: a hot account near its last cent ends one request below zero at most', async () => {

@@ -89,8 +89,8 @@ test('keys and accounts are found by id or by name, with their money', () => {
     lastSyncedAt: NOW + DAY_MS,
     lastUsedAt: NOW + DAY_MS,
   })
-  expect(report.accounts.key('key_2')).toMatchObject({ heldPicos: usd('0.02'), availablePicos: usd('10') - spent })
-  expect(report.accounts.key('key_3')).toMatchObject({ display: 'sk-…new3', accountName: 'solo' })
+  expect<unknown>(report.accounts.key('key_2')).toMatchObject({ heldPicos: usd('0.02'), availablePicos: usd('10') - spent })
+  expect<unknown>(report.accounts.key('key_3')).toMatchObject({ display: 'sk-…new3', accountName: 'solo' })
   expect(report.accounts.account('acme')).toEqual({
     id: 'acc_1',
     name: 'acme',
@@ -102,6 +102,7 @@ test('keys and accounts are found by id or by name, with their money', () => {
     tagsUserIds: false,
     toppedUpAt: NOW + 1,
     keyCount: 2,
+    plan: null,
     createdAt: NOW,
   })
   expect(report.accounts.accounts({ after: undefined, limit: 10 }).rows.map(({ id, keyCount }) => [id, keyCount])).toEqual([

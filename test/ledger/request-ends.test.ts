@@ -13,7 +13,7 @@ function makeEnds(isShared: boolean) {
   const wallets = new Wallets()
   const names = { keyId: 'key_1', keyNumber: 1, accountId: 'acc_1', accountNumber: 1 }
   const keyBalance = { limitPicos: null, spentPicos: ZERO, balancePicos: picos(100n), lastSyncedAt: 0, toppedUpAt: null }
-  wallets.keys.load({ ...names, ...keyBalance, isActive: true, isAccountActive: true, expiresAt: null })
+  wallets.keys.load({ ...names, ...keyBalance, isActive: true, isAccountActive: true, plan: 'default', expiresAt: null })
   wallets.hold(holdRequest('req_1', 'key_1', picos(50n)), 0)
   const debit: Debit | undefined = wallets.settle(settlement('req_1', {}, { costPicos: picos(30n) }))
   if (debit === undefined) throw new Error('not held')

@@ -9,9 +9,9 @@ import fc from 'fast-check'
 import { picos } from '../../src/core/money.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { Wallets } from '../../src/ledger/admission/wallets.ts'
+import type { KeyState } from '../../src/ledger/key-state.ts'
 import type { HoldAnswer } from '../../src/ledger/ledger.ts'
 import type { Operation } from '../../src/ledger/operation.ts'
-import type { KeyState } from '../../src/ledger/task.ts'
 import { createKey, holdRequest, NOW, settlement } from '../support/ledger.ts'
 import { runs } from '../support/property-runs.ts'
 
@@ -112,6 +112,7 @@ class Oracle {
       accountNumber: 1,
       isActive: key.is_active === 1n,
       isAccountActive: key.account_active === 1n,
+      plan: 'default',
       expiresAt: key.expires_at === null ? null : Number(key.expires_at),
       limitPicos: key.limit === null ? null : picos(key.limit),
       spentPicos: picos(key.spent - unsettledOfKey),
@@ -295,6 +296,7 @@ test('what holds, or waits for its acknowledgement, is never forgotten; what res
     accountNumber: n,
     isActive: true,
     isAccountActive: true,
+    plan: 'default',
     expiresAt: null,
     limitPicos: null,
     spentPicos: picos(0n),
@@ -329,6 +331,7 @@ test('a row that is read again corrects the account, also where its key had to l
     accountNumber: 1,
     isActive: true,
     isAccountActive: true,
+    plan: 'default',
     expiresAt: null,
     limitPicos: null,
     spentPicos: picos(0n),

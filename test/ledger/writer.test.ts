@@ -93,7 +93,7 @@ async function startWriter({ onTakeOver = (_: Writer): void => undefined } = {})
   await writer.start()
   const keyBalance = { limitPicos: null, spentPicos: ZERO, balancePicos: usd('10'), lastSyncedAt: 0, toppedUpAt: null }
   const names = { keyId: 'key_1', keyNumber: 1, accountId: 'acc_1', accountNumber: 1 }
-  wallets.keys.load({ ...names, ...keyBalance, isActive: true, isAccountActive: true, expiresAt: null })
+  wallets.keys.load({ ...names, ...keyBalance, isActive: true, isAccountActive: true, plan: 'default', expiresAt: null })
   wallets.hold(holdRequest('req_1', 'key_1', usd('0.01')), 0)
   const debit: Debit | undefined = wallets.settle(settlement('req_1'))
   if (debit === undefined) throw new Error('not held')

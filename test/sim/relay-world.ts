@@ -22,7 +22,7 @@ import { RelaySupervisor } from '../../src/ledger/relays/relay-supervisor.ts'
 import { SharedState } from '../../src/ledger/relays/shared-state.ts'
 import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
 import { relaySpillPathOf } from '../../src/ledger/writing/relay-spills.ts'
-import { createKey, holdRequest, NOW, settlement, usd } from '../support/ledger.ts'
+import { answerText, createKey, holdRequest, NOW, settlement, usd } from '../support/ledger.ts'
 import { KEEPS_NOTHING } from '../support/relays.ts'
 import { type Random, randomFrom } from '../support/seed.ts'
 import { Finding, must } from './books.ts'
@@ -332,7 +332,10 @@ class RelayWorld {
       entry.state = answer === 'held' && relay.isAlive ? 'held' : 'gone'
     }
     const request = holdRequest(entry.id, entry.key, HOLD, { now: this.#time.now() })
-    Promise.resolve(relay.ledger.hold(request)).then(learn, () => learn('rejected'))
+    Promise.resolve(relay.ledger.hold(request)).then(
+      (answer) => learn(answerText(answer)),
+      () => learn('rejected'),
+    )
   }
 
   #settle(): void {

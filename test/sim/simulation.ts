@@ -12,6 +12,7 @@ import { enterThread, type ThreadOptions } from '../../src/ledger/admission/thre
 import type { Attempt, Idempotency } from '../../src/ledger/ledger.ts'
 import type { Operation, OperationResult } from '../../src/ledger/operation.ts'
 import type { Connection } from '../../src/ledger/sql/connection.ts'
+import { answerText } from '../support/ledger.ts'
 import { type Random, randomFrom } from '../support/seed.ts'
 import { Books, type Entry, must } from './books.ts'
 import { type Ground, type HowEnded, SOUND, type Storage } from './ground.ts'
@@ -223,10 +224,11 @@ export class Simulation {
       this.#records.began(id, this.#calls.get(id) ?? [])
       if (this.#ground.isFenced) this.#records.fenced(id)
     }
-    if (answer instanceof Promise) this.#promise(answer, learn)
+    if (answer instanceof Promise) this.#promise(answer.then(answerText), learn)
     else {
-      if (isCertain) must('admission is by what is left', answer === expected, () => `${id} of ${keyId}: ${answer}, not ${expected}`)
-      learn(answer)
+      if (isCertain)
+        must('admission is by what is left', answer === expected, () => `${id} of ${keyId}: ${answerText(answer)}, not ${expected}`)
+      learn(answerText(answer))
     }
   }
 

@@ -4,7 +4,7 @@
  */
 
 import { picos } from '../../src/core/money.ts'
-import type { LeaseAnswer, LeaseAsk, LeaseMove } from '../../src/ledger/task.ts'
+import type { LeaseAnswer, LeaseAsk, LeaseMove } from '../../src/ledger/lease-move.ts'
 
 type Row = { amount: bigint; moved: number }
 type Budget = { left: bigint; isActive: boolean; leases: Map<number, Row> }

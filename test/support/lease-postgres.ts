@@ -1,9 +1,9 @@
 /** Leases on Postgres for the walks of lease-walk.ts: the functions of db/postgres/migrations, next to the model, which must say and have the same. */
 
 import { expect } from 'bun:test'
+import type { LeaseAnswer, LeaseAsk, LeaseMove } from '../../src/ledger/lease-move.ts'
 import type { PostgresConnection } from '../../src/ledger/postgres/connection.ts'
 import { moveLeases } from '../../src/ledger/postgres/leases.ts'
-import type { LeaseAnswer, LeaseAsk, LeaseMove } from '../../src/ledger/task.ts'
 import { type LeaseDatabase, LeaseModel } from './lease-model.ts'
 import type { WalkSetting } from './lease-walk.ts'
 

@@ -6,8 +6,9 @@
 import fc from 'fast-check'
 import { picos } from '../../src/core/money.ts'
 import { Wallets } from '../../src/ledger/admission/wallets.ts'
+import type { KeyState } from '../../src/ledger/key-state.ts'
+import type { LeaseAnswer, LeaseAsk, LeaseMove } from '../../src/ledger/lease-move.ts'
 import type { HoldAnswer } from '../../src/ledger/ledger.ts'
-import type { KeyState, LeaseAnswer, LeaseAsk, LeaseMove } from '../../src/ledger/task.ts'
 import type { LeaseDatabase } from './lease-model.ts'
 import { holdRequest, settlement } from './ledger.ts'
 
@@ -374,6 +375,7 @@ export class LeaseWalk {
       accountNumber: account,
       isActive: true,
       isAccountActive: true,
+      plan: 'default',
       expiresAt: null,
       limitPicos: limit === null ? null : picos(limit),
       spentPicos: picos(limit === null ? 0n : limit - (this.#database.leftOf(key) ?? 0n)),

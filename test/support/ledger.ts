@@ -10,14 +10,16 @@ import { availableOf, displayOf, makeSecret } from '../../src/core/key.ts'
 import { type Picos, parseUsd, picos, ZERO } from '../../src/core/money.ts'
 import { costOf, type Rates } from '../../src/core/pricing.ts'
 import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
+import type { BudgetsOfPlan } from '../../src/ledger/admission/wallet-budgets.ts'
 import { Wallets } from '../../src/ledger/admission/wallets.ts'
 import type { Difference } from '../../src/ledger/chain/difference.ts'
-import type { Attempt, HoldRequest, KeyChange, Ledger, Progress, Settlement } from '../../src/ledger/ledger.ts'
+import type { KeyState } from '../../src/ledger/key-state.ts'
+import type { Attempt, HoldAnswer, HoldRequest, KeyChange, Ledger, Progress, Settlement } from '../../src/ledger/ledger.ts'
 import type { LedgerOptions } from '../../src/ledger/open-options.ts'
 import type { Act, Operation } from '../../src/ledger/operation.ts'
 import { CustomerReads } from '../../src/ledger/reading/customer-reads.ts'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
-import type { KeyState, Task } from '../../src/ledger/task.ts'
+import type { Task } from '../../src/ledger/task.ts'
 import type { LedgerFault } from '../../src/ledger/thread-messages.ts'
 import type { Store } from '../../src/ledger/writing/store.ts'
 import { makeAddress } from './store-choice.ts'
@@ -52,6 +54,9 @@ export function usd(text: string): Picos {
   if (amount === undefined) throw new Error(`not an amount: ${text}`)
   return amount
 }
+
+/** The answer as one word, or as the window that is used up. */
+export const answerText = (answer: HoldAnswer | 'unknown'): string => (typeof answer === 'object' ? `used up: ${answer.per}` : answer)
 
 export type TestLedger = Readonly<{ ledger: Ledger; recovered: number; path: string; faults: string[] }>
 
@@ -98,9 +103,9 @@ export type Machine = Readonly<{
 }>
 
 /** `path`: or the address of a database. `beside`: other boots go on writing, as nodes do. */
-export function openMachine(path: string = makePath(), bootId = 'boot-1', beside = false): Machine {
+export function openMachine(path: string = makePath(), bootId = 'boot-1', beside = false, budgetsOf?: BudgetsOfPlan): Machine {
   const { store: ledger, db, differences } = openStore(path, bootId, NOW, beside)
-  const wallets = new Wallets()
+  const wallets = new Wallets(undefined, undefined, budgetsOf)
   let told = 0
   const apply = (tasks: readonly Task[]) => {
     ledger.define(wallets.prices.slice(told))
@@ -109,11 +114,13 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1', beside
     if (applied.kind === 'failed') throw new Error(applied.problem)
     return applied
   }
-  const statesOf = (...keyIds: readonly string[]) => apply([{ kind: 'keyStates', keyIds }]).answers[0] as readonly KeyState[]
+  const statesAt = (keyIds: readonly string[], time: { now?: number }) =>
+    apply([{ kind: 'keyStates', keyIds, ...time }]).answers[0] as readonly KeyState[]
+  const statesOf = (...keyIds: readonly string[]) => statesAt(keyIds, {})
   const hold = (request: HoldRequest): unknown => {
     const answer = wallets.hold(request, 0)
     if (answer !== 'unknown') return answer
-    for (const state of statesOf(request.keyId)) wallets.keys.load(state)
+    for (const state of statesAt([request.keyId], request)) wallets.keys.load(state)
     const again = wallets.hold(request, 0)
     return again === 'unknown' ? 'disabled' : again
   }
@@ -165,8 +172,8 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1', beside
         if (answer !== 'unavailable' && answer !== 'settled' && keyId !== undefined) reread.add(keyId)
       }
       if (task.kind === 'operate' && typeof answer === 'object' && 'isNew' in answer) {
-        wallets.keys.apply(task.operation, answer.isNew, answer.redeemedPicos)
-        const { isNew: _, ...done } = answer
+        wallets.keys.apply(task.operation, answer.isNew, answer.redeemedPicos, answer.inForcePicos)
+        const { isNew: _, inForcePicos: _budget, ...done } = answer
         answers[index] = done
       } else if (task.kind === 'findKey') answers[index] = typeof answer === 'object' && 'record' in answer ? answer.record : answer
       else if (task.kind !== 'dropCheckpoint' && task.kind !== 'attempts') answers[index] = answer

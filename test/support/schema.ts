@@ -9,7 +9,8 @@ import * as api from '../../db/schema/operator-api.ts'
 import * as prices from '../../db/schema/prices.ts'
 import * as requests from '../../db/schema/requests.ts'
 import * as rollUps from '../../db/schema/roll-ups.ts'
+import * as windows from '../../db/schema/windows.ts'
 
-export const TABLES: readonly SQLiteTable[] = [boots, accounts, prices, requests, rollUps, credits, audit, api]
+export const TABLES: readonly SQLiteTable[] = [boots, accounts, prices, requests, rollUps, credits, audit, api, windows]
   .flatMap((file): readonly unknown[] => Object.values(file))
   .filter((value) => value instanceof SQLiteTable)

@@ -4,6 +4,7 @@ import type { Committed } from '../thread-messages.ts'
 import type { Away } from './away-ends.ts'
 import type { MakeSupervisor } from './store-supervisor.ts'
 import type { Enter, ThreadOptions } from './thread-handle.ts'
+import type { BudgetsOfPlan } from './wallet-budgets.ts'
 
 export type GroupCommitOptions = Pick<ThreadOptions, 'now' | 'onFault'> &
   Readonly<{
@@ -26,6 +27,8 @@ export type GroupCommitOptions = Pick<ThreadOptions, 'now' | 'onFault'> &
     onStorage: (figures: StorageFigures) => void
     /** How many keys the memory knows beside those in use; absent: as many as a gateway needs. */
     walletsMax?: number
+    /** The budgets that a plan has now; absent: no plan has any. */
+    budgetsOf?: BudgetsOfPlan
     makeSupervisor: MakeSupervisor
   }>
 

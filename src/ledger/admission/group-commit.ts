@@ -4,7 +4,7 @@
  */
 
 import type { TokenRecord } from '../../core/api-token.ts'
-import { isUsedUp, type KeyRecord } from '../../core/key.ts'
+import type { KeyRecord } from '../../core/key.ts'
 import type {
   Attempt,
   Hold,
@@ -16,6 +16,7 @@ import type {
   Progress,
   Settlement,
   SyncedKeyBalance,
+  UsedUp,
 } from '../ledger.ts'
 import { type Act, type Operation, type OperationResult, PROGRAM } from '../operation.ts'
 import type { Answers } from '../task.ts'
@@ -29,11 +30,13 @@ import { RequestEnds } from './request-ends.ts'
 import type { StoreSupervisor } from './store-supervisor.ts'
 import { WalletSync } from './wallet-sync.ts'
 import { Wallets } from './wallets.ts'
+import { WindowClock } from './window-clock.ts'
 import { Writer } from './writer.ts'
 
 export class GroupCommit implements Ledger {
   readonly #options: GroupCommitOptions
   readonly #wallets: Wallets
+  readonly #clock: WindowClock
   readonly #writer: Writer
   readonly #supervisor: StoreSupervisor
   readonly #ends: RequestEnds
@@ -49,7 +52,8 @@ export class GroupCommit implements Ledger {
 
   constructor(options: GroupCommitOptions) {
     this.#options = options
-    this.#wallets = new Wallets(options.walletsMax, options.boot)
+    this.#wallets = new Wallets(options.walletsMax, options.boot, options.budgetsOf)
+    this.#clock = new WindowClock(this.#wallets, options.now)
     this.#supervisor = options.makeSupervisor((message) => this.#writer.post(message), {
       onMessage: (message) => {
         if (message.kind === 'giveBack') this.#leases?.giveBack(message.accountNumber)
@@ -78,7 +82,7 @@ export class GroupCommit implements Ledger {
       onTakeOver: () => this.#onTakeOver(),
     })
     const { leaseIdleMs: idleMs, checkpointAfterMs: afterMs, now, onFault, isShared } = options
-    const around = { wallets: this.#wallets, writer: this.#writer }
+    const around = { wallets: this.#wallets, writer: this.#writer, clock: this.#clock, now }
     this.#ends = new RequestEnds({ ...around, isShared, resync: (keyIds) => this.#sync.read(keyIds), onFault })
     const tells = { onChange: (change: KeyChange) => this.#changes.tell(change), onImport: () => this.#imports.tell(undefined) }
     this.#sync = new WalletSync({ ...around, ends: this.#ends, isShared, ...tells, onFault })
@@ -100,15 +104,15 @@ export class GroupCommit implements Ledger {
     return this.#supervisor.whileHeard(holding, (late) => late === 'held' && this.void(request.requestId))
   }
 
-  isUsedUp(keyId: string): boolean | Promise<boolean> {
-    if (!this.#wallets.keys.isUsedUp(keyId)) return false
-    return this.#leases === undefined ? true : this.#isUsedUpByRow(keyId)
+  isUsedUp(keyId: string): UsedUp | Promise<UsedUp> {
+    const usedUp = this.#wallets.keys.isUsedUp(keyId, this.#clock.hour)
+    return usedUp === false || this.#leases === undefined ? usedUp : this.#isUsedUpByRow(keyId)
   }
 
   /** Reads the row again, because the message about another node's top-up may still be on its way here. */
-  async #isUsedUpByRow(keyId: string): Promise<boolean> {
-    const states = await this.#supervisor.whileHeard(this.#writer.ask({ kind: 'keyStates', keyIds: [keyId] }))
-    return states !== 'unavailable' && states.every(isUsedUp) && this.#wallets.keys.isUsedUp(keyId)
+  async #isUsedUpByRow(keyId: string): Promise<UsedUp> {
+    const states = await this.#supervisor.whileHeard(this.#writer.ask({ kind: 'keyStates', keyIds: [keyId], now: this.#clock.timeMs }))
+    return states !== 'unavailable' && this.#wallets.keys.isUsedUp(keyId, this.#clock.hour)
   }
 
   checkpoint(requestId: string, progress: Progress): void {
@@ -140,13 +144,11 @@ export class GroupCommit implements Ledger {
   }
 
   async findKey(secretHash: Uint8Array): Promise<KeyRecord | undefined | 'unavailable'> {
-    const found = await this.#writer.ask({ kind: 'findKey', secretHash })
+    const found = await this.#writer.ask({ kind: 'findKey', secretHash, now: this.#clock.timeMs })
     return typeof found === 'object' ? found.record : found
   }
 
-  foreignHeads(): Promise<Answers['foreignHeads']> {
-    return this.#writer.ask({ kind: 'foreignHeads' })
-  }
+  foreignHeads = (): Promise<Answers['foreignHeads']> => this.#writer.ask({ kind: 'foreignHeads' })
 
   findIdempotency(keyId: string, headerHash: Uint8Array): Promise<IdempotentUse | undefined | 'unavailable'> {
     return this.#supervisor.whileHeard(this.#writer.ask({ kind: 'findIdempotency', keyId, headerHash, now: this.#options.now() }))
@@ -157,7 +159,7 @@ export class GroupCommit implements Ledger {
   }
 
   keyBalanceOf(keyId: string): SyncedKeyBalance | undefined {
-    return this.#wallets.keys.keyBalanceOf(keyId)
+    return this.#wallets.keys.keyBalanceOf(keyId, this.#clock.hour)
   }
 
   async operate(operation: Operation, act: Act = PROGRAM): Promise<OperationResult> {
@@ -165,7 +167,7 @@ export class GroupCommit implements Ledger {
     if (lost !== undefined) return { result: 'refused', problem: `${lost}: nothing is changed until that is mended` }
     const operated = await this.#writer.ask({ kind: 'operate', operation, act })
     if (operated.result !== 'done') return operated
-    const { isNew: _, ...done } = operated
+    const { isNew: _, inForcePicos: _budget, ...done } = operated
     return done
   }
 
@@ -189,9 +191,7 @@ export class GroupCommit implements Ledger {
     return this.#supervisor.mayAdmit()
   }
 
-  isSound(): boolean {
-    return this.#supervisor.isSound()
-  }
+  isSound = (): boolean => this.#supervisor.isSound()
 
   close(): Promise<void> {
     this.#closed ??= this.#close()
@@ -216,7 +216,7 @@ export class GroupCommit implements Ledger {
 
   /** Loads a key that has left the memory since it was found, then holds. When the answer has come, the key is in memory, unless the ledger has no such key. */
   async #loadAndHold(request: HoldRequest): Promise<HoldAnswer> {
-    const states = await this.#writer.ask({ kind: 'keyStates', keyIds: [request.keyId] })
+    const states = await this.#writer.ask({ kind: 'keyStates', keyIds: [request.keyId], now: this.#clock.timeMs })
     if (states === 'unavailable') return 'unavailable'
     const answer = await this.#holdNow(request)
     return answer === 'unknown' ? 'disabled' : answer

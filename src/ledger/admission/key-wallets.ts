@@ -3,12 +3,17 @@
  * dropped when there is no more room. Rules: ledger.md "Wallets".
  */
 
-import { isUsedUp } from '../../core/key.ts'
+import { isUsedUp, type KeyBalance } from '../../core/key.ts'
 import { type Picos, picos, ZERO } from '../../core/money.ts'
+import { learnSums, NO_WINDOWS, type Spending, usedUpOf, type WindowUsed } from '../../core/spending.ts'
+import type { Budgets } from '../../core/windows.ts'
+import type { KeyState } from '../key-state.ts'
+import type { RelayRuns } from '../lease-move.ts'
 import type { SyncedKeyBalance } from '../ledger.ts'
-import type { Operation } from '../operation.ts'
-import type { KeyState, RelayRuns } from '../task.ts'
-import { type AccountWallet, accountWallet, type KeyWallet, keyWallet } from './wallet.ts'
+import type { Operation, OperationOf } from '../operation.ts'
+import { runsOf } from './relay-runs.ts'
+import { type AccountWallet, accountWallet, type KeyWallet, keyWallet, planWallet } from './wallet.ts'
+import { type BudgetsOfPlan, balanceWithin, isSameBudgets, windowsOf, withBudget } from './wallet-budgets.ts'
 import type { WalletLeases } from './wallet-leases.ts'
 
 /** A wallet is some 300 bytes; a key that is not in memory costs one read. */
@@ -16,18 +21,28 @@ const WALLETS_MAX = 200_000
 /** How many of the oldest wallets are looked at to make room for a new one. */
 const LOOKS_MAX = 16
 
+type KeyWalletsOptions = Readonly<{
+  leases: WalletLeases<KeyWallet>
+  budgetsOf: BudgetsOfPlan
+  /** What a wallet's settles cost that are not acknowledged, of requests that were admitted in that hour or later. */
+  unsettledIn: (of: Spending, fromHour: number) => bigint
+  walletsMax?: number | undefined
+}>
+
 export class KeyWallets {
   readonly #accounts = new Map<string, AccountWallet>()
   /** Wallets by key id, in the order in which they were loaded, or last found in use when room was needed. */
   readonly #keys = new Map<string, KeyWallet>()
   /** Keys whose rows another process may have changed although no message came here. */
   readonly #stale = new Set<string>()
+  readonly #options: KeyWalletsOptions
   readonly #leases: WalletLeases<KeyWallet>
   readonly #walletsMax: number
 
-  constructor(leases: WalletLeases<KeyWallet>, walletsMax = WALLETS_MAX) {
-    this.#leases = leases
-    this.#walletsMax = walletsMax
+  constructor(options: KeyWalletsOptions) {
+    this.#options = options
+    this.#leases = options.leases
+    this.#walletsMax = options.walletsMax ?? WALLETS_MAX
   }
 
   get(keyId: string): KeyWallet | undefined {
@@ -51,16 +66,21 @@ export class KeyWallets {
     for (const keyId of this.#keys.keys()) this.#stale.add(keyId)
   }
 
-  isStale(keyId: string): boolean {
-    return this.#stale.has(keyId)
+  isStale = (keyId: string): boolean => this.#stale.has(keyId)
+
+  /** What the key may still spend in the windows of the hour, which are begun where they are later ones. */
+  balanceOf(key: KeyWallet, hour: number): KeyBalance<bigint> {
+    return balanceWithin(key, this.#options.budgetsOf(key.plan.name), hour)
   }
 
-  /** Undefined: the key is not in memory, so nothing of it is held. */
-  keyBalanceOf(keyId: string): SyncedKeyBalance | undefined {
+  /** Undefined: the key is not in memory, so nothing of it is held. `hour`: absent: that of its last request. */
+  keyBalanceOf(keyId: string, hour = 0): SyncedKeyBalance | undefined {
     const key = this.#keys.get(keyId)
     if (key === undefined) return undefined
     const { account, limitPicos, spentPicos, heldPicos, lastSyncedAt } = key
+    const windows = windowsOf(key, this.#options.budgetsOf(key.plan.name), hour)
     return {
+      ...(windows === NO_WINDOWS ? {} : { windows }),
       limitPicos: limitPicos === null ? null : picos(limitPicos),
       spentPicos: picos(spentPicos),
       heldPicos: picos(heldPicos),
@@ -69,14 +89,14 @@ export class KeyWallets {
     }
   }
 
-  has(keyId: string): boolean {
-    return this.#keys.has(keyId)
-  }
+  has = (keyId: string): boolean => this.#keys.has(keyId)
 
-  /** Whether nothing is left to spend, even if nothing were held. False when the key is not in memory. */
-  isUsedUp(keyId: string): boolean {
+  /** Whether nothing is left to spend, even if nothing were held, and of which window. False when the key is not in memory. */
+  isUsedUp(keyId: string, hour: number): boolean | WindowUsed {
     const key = this.#keys.get(keyId)
-    return key !== undefined && isUsedUp({ ...key, balancePicos: key.account.balancePicos })
+    if (key === undefined) return false
+    if (isUsedUp({ ...key, balancePicos: key.account.balancePicos })) return true
+    return usedUpOf(windowsOf(key, this.#options.budgetsOf(key.plan.name), hour)) ?? false
   }
 
   /** Makes the wallet of a key that is not in memory, from what the ledger's rows say. */
@@ -87,20 +107,13 @@ export class KeyWallets {
     const account = this.#accounts.get(state.accountId) ?? accountWallet(state)
     account.keys++
     this.#accounts.set(account.id, account)
-    this.#keys.set(state.keyId, keyWallet(state, account))
+    this.#keys.set(state.keyId, keyWallet(state, account, planWallet(state, account)))
   }
 
   /** What running requests hold, plus what ended requests cost whose settle is not acknowledged. */
-  runs(): RelayRuns {
-    const part = ({ number, heldPicos, unsettledPicos }: AccountWallet | KeyWallet) => [number, picos(heldPicos + unsettledPicos)] as const
-    const limited = [...this.#keys.values()].filter(({ limitPicos }) => limitPicos !== null)
-    const [accounts, keys] = [[...this.#accounts.values()].map(part), limited.map(part)]
-    return { accounts: accounts.filter(([, amount]) => amount > ZERO), keys: keys.filter(([, amount]) => amount > ZERO) }
-  }
+  runs = (): RelayRuns => runsOf(this.#accounts.values(), this.#keys.values())
 
-  ids(): readonly string[] {
-    return [...this.#keys.keys()]
-  }
+  ids = (): readonly string[] => [...this.#keys.keys()]
 
   /**
    * Sets the wallets to what the rows say. When a writer has died, what was sent to it may or may not have been committed. `states` were read after everything that its
@@ -111,12 +124,19 @@ export class KeyWallets {
       this.#stale.delete(state.keyId)
       // The key may have left the memory since its state was asked for, while other keys of its account, which share the account's wallet, are still there.
       const account = this.#accounts.get(state.accountId)
+      const { sums } = state
       if (account !== undefined) {
         const isCredited = account.toppedUpAt !== (state.toppedUpAt ?? 0)
         account.toppedUpAt = state.toppedUpAt ?? 0
         account.isActive = state.isAccountActive
         account.balancePicos = state.balancePicos - account.unsettledPicos
         if (isCredited || account.lease.amountPicos > account.balancePicos) this.#leases.forgetAccount(account)
+        if (sums !== undefined) {
+          this.#learnSums(account, sums.hour, sums.account)
+          this.#setBudgets(account, sums.accountBudgets)
+          const plan = account.plans.get(state.plan)
+          if (plan !== undefined) this.#learnSums(plan, sums.hour, sums.plan)
+        }
       }
       const key = this.#keys.get(state.keyId)
       if (key === undefined) continue
@@ -124,12 +144,17 @@ export class KeyWallets {
       this.#limit(key, state.limitPicos)
       key.lastSyncedAt = Math.max(key.lastSyncedAt, state.lastSyncedAt)
       key.spentPicos = state.spentPicos + key.unsettledPicos
+      if (sums !== undefined) {
+        this.#learnSums(key, sums.hour, sums.key)
+        this.#setBudgets(key, sums.keyBudgets)
+      }
       this.#leases.setIndeterminate(key)
     }
   }
 
-  /** Learns an operator's write that is on disk. `isNew` is false when the write had been done before; `redeemed` is the amount of a code, which only its row says. */
-  apply(operation: Operation, isNew: boolean, redeemed = ZERO): void {
+  /** Learns an operator's write that is on disk. `isNew` is false when the write had been done before; `redeemed` is the amount of a code, and `inForce` the budget that holds after one was set, which only the rows say. */
+  apply(operation: Operation, isNew: boolean, redeemed = ZERO, inForce: Picos | null = null): void {
+    if (operation.kind === 'setBudget') this.#learnBudget(operation, inForce)
     switch (operation.kind) {
       case 'credit':
         if (isNew) this.#credit(operation.accountId, operation.amountPicos, operation.now)
@@ -157,6 +182,8 @@ export class KeyWallets {
       case 'setKeyRates':
       case 'createAccount':
       case 'setAccountTags':
+      case 'setBudget':
+      case 'setAccountPlan':
       case 'renameAccount':
       case 'renameKey':
       case 'rotateKey':
@@ -172,6 +199,22 @@ export class KeyWallets {
       case 'revokeToken':
       case 'noteTokenUse':
     }
+  }
+
+  #learnSums(spending: Spending, hour: number, spentPicos: readonly bigint[]): void {
+    learnSums(spending, { hour, spentPicos }, (fromHour) => this.#options.unsettledIn(spending, fromHour))
+  }
+
+  #setBudgets(wallet: KeyWallet | AccountWallet, budgets: Budgets): void {
+    if (isSameBudgets(wallet.budgets, budgets)) return
+    wallet.budgets = budgets
+    if ('limitPicos' in wallet) this.#leases.forgetKey(wallet)
+    else this.#leases.forgetAccount(wallet)
+  }
+
+  #learnBudget({ accountId, keyId, per }: OperationOf<'setBudget'>, inForce: Picos | null): void {
+    const wallet = keyId === null ? this.#accounts.get(accountId) : this.#keys.get(keyId)
+    if (wallet !== undefined) this.#setBudgets(wallet, withBudget(wallet.budgets, per, inForce))
   }
 
   #credit(accountId: string, amount: Picos, now: number): void {

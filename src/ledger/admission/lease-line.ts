@@ -3,8 +3,8 @@
  * answer holds for all requests that waited when the ask was sent. Grants go to a key's requests in the order in which those came. Rules: ledger.md "Leases".
  */
 
+import type { LeaseAnswer, LeaseAsk } from '../lease-move.ts'
 import type { HoldAnswer, HoldRequest } from '../ledger.ts'
-import type { LeaseAnswer, LeaseAsk } from '../task.ts'
 import type { Wallets } from './wallets.ts'
 import type { Writer } from './writer.ts'
 
@@ -124,6 +124,8 @@ export class LeaseLine {
       case 'wanted':
         return isOfAccount ? this.#pause : line.pause
       case 'exhausted':
+        this.#refuse(isOfAccount ? this.#keys.values() : [line], answer.used ?? answer.verdict, last)
+        return undefined
       case 'reserved':
       case 'disabled':
         this.#refuse(isOfAccount ? this.#keys.values() : [line], answer.verdict, last)
@@ -135,7 +137,10 @@ export class LeaseLine {
   }
 
   /** Answers the requests that are covered, in their order, up to the first that is not. Returns what to ask for that one, if `hold` asks. */
-  #serve(line: KeyLine, hold: (request: HoldRequest) => HoldAnswer | 'unknown' | 'uncovered' | LeaseAsk): LeaseAsk | undefined {
+  #serve(
+    line: KeyLine,
+    hold: (request: HoldRequest) => Extract<HoldAnswer, string> | 'unknown' | 'uncovered' | LeaseAsk,
+  ): LeaseAsk | undefined {
     for (let first = line.waiting[0]; first !== undefined; first = line.waiting[0]) {
       const answer = hold(first.request)
       if (typeof answer === 'object') return answer

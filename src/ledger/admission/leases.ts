@@ -3,8 +3,8 @@
  * waits for the answer. Idle leases are given back. Rules: ledger.md "Leases".
  */
 
+import type { LeaseMove } from '../lease-move.ts'
 import type { HoldAnswer, HoldRequest } from '../ledger.ts'
-import type { LeaseMove } from '../task.ts'
 import { LeaseLine } from './lease-line.ts'
 import type { Wallets } from './wallets.ts'
 import type { Writer } from './writer.ts'

@@ -1,7 +1,8 @@
 /** The port of what a store does beside the thread that writes, for as long as the ledger is open. Rules: ledger.md "Two stores". */
 
+import type { RelayRuns } from '../lease-move.ts'
 import type { NodeMessage } from '../nodes.ts'
-import type { RelayRuns } from '../task.ts'
+
 import type { Loss, ToThread } from '../thread-messages.ts'
 
 export interface StoreSupervisor {

@@ -3,31 +3,19 @@
  * leases are given back. Pure state, without a clock. Rules: ledger.md "Leases".
  */
 
-import { covers, type GiveBackReason, idleOf, type Lease, noteIdle, runningOf, stayOf } from '../../core/lease.ts'
+import { covers, type GiveBackReason, idleOf, noteIdle, runningOf, stayOf } from '../../core/lease.ts'
 import { picos } from '../../core/money.ts'
+import { heldEarlier, turn } from '../../core/spending.ts'
+import { type Budgets, hourAt } from '../../core/windows.ts'
+import type { AskedWindows, LeaseAnswer, LeaseAsk, LeaseMove } from '../lease-move.ts'
 import type { HoldRequest } from '../ledger.ts'
-import type { LeaseAnswer, LeaseAsk, LeaseMove, LeaseSide } from '../task.ts'
-
-/** `unsettledPicos`: the cost of settles that were sent and are not acknowledged. */
-type LeasedAccount = {
-  readonly number: number
-  balancePicos: bigint
-  heldPicos: bigint
-  unsettledPicos: bigint
-  readonly lease: Lease
-}
-export type LeasedKey<Account extends LeasedAccount = LeasedAccount> = {
-  readonly number: number
-  readonly account: Account
-  limitPicos: bigint | null
-  spentPicos: bigint
-  heldPicos: bigint
-  unsettledPicos: bigint
-  readonly lease: Lease
-  pins: number
-}
+import { forgetIdle, hasNothing, type LeasedKey, type Leasing, learnLease, type Sides, shrink } from './leased-wallet.ts'
 
 type Asking<Key> = Readonly<{ request: HoldRequest; key: Key }>
+/** `hour`: the hour for which the request was granted; undefined: no budget by window holds. */
+type Granted<Key> = Asking<Key> & Readonly<{ hour: number | undefined }>
+/** The ledger's clock as the last answer said it, and this process's monotonic time then. */
+type LedgerTime = Readonly<{ ledgerMs: number; atMs: number }>
 
 export class WalletLeases<Key extends LeasedKey> {
   /** Asks that are not answered, by move number. */
@@ -35,25 +23,49 @@ export class WalletLeases<Key extends LeasedKey> {
   readonly #accounts = new Set<Key['account']>()
   /** Keys that have leases of their limits. */
   readonly #keys = new Set<Key>()
+  /** The keys of plans with budgets, by account and plan. */
+  readonly #plans = new Set<Key['plan']>()
   /** Releases that are not answered, by move number. */
-  readonly #releasing = new Map<number, Readonly<{ account: Key['account'] | undefined; key: Key | undefined }>>()
+  readonly #releasing = new Map<number, Sides>()
+  readonly #budgetsOf: (plan: string) => Budgets
+  #time: LedgerTime | undefined
   #lastMove = 0
   /** The number of the last move whose rows may be gone: the answers to it and to earlier moves count as unavailable. */
   #forgotten = 0
 
-  covers(key: Key, amountPicos: bigint): boolean {
-    return covers(key.account, amountPicos) && (key.limitPicos === null || covers(key, amountPicos))
+  constructor(budgetsOf: (plan: string) => Budgets) {
+    this.#budgetsOf = budgetsOf
+  }
+
+  /** The hour of the ledger's clock; undefined: it is not known yet. `nowMs`: monotonic. */
+  hourAt(nowMs: number): number | undefined {
+    return this.#time && hourAt(this.#time.ledgerMs + nowMs - this.#time.atMs)
+  }
+
+  /** Whether a budget by window holds for the key. */
+  hasBudgets({ account, plan, budgets }: Key): boolean {
+    return budgets.length + account.budgets.length + this.#budgetsOf(plan.name).length > 0
+  }
+
+  /** `hour`: that of the ledger's clock; a lease on which budgets hold covers only in the hour for which it was granted. */
+  covers(key: Key, amountPicos: bigint, hour: number | undefined): boolean {
+    const { account, plan, limitPicos, budgets } = key
+    const isFor = (leasing: Leasing, of: Budgets): boolean => of.length === 0 || leasing.lease.hour === hour
+    if (!covers(account, amountPicos) || !isFor(account, account.budgets)) return false
+    if ((limitPicos !== null || budgets.length > 0) && !(covers(key, amountPicos) && isFor(key, budgets))) return false
+    const ofPlan = this.#budgetsOf(plan.name)
+    return ofPlan.length === 0 || (covers(plan, amountPicos) && isFor(plan, ofPlan))
   }
 
   noteHeld(key: Key): void {
-    noteIdle(key.account)
-    noteIdle(key)
+    for (const one of [key.account, key.plan, key]) noteIdle(one)
   }
 
   /** Sets the idle part of the request's leases aside for the request until `answered`. */
-  ask(key: Key, request: HoldRequest): LeaseAsk {
-    const { account } = key
+  ask(key: Key, request: HoldRequest, nowMs: number): LeaseAsk {
+    const { account, plan } = key
     const number = ++this.#lastMove
+    const ofPlan = this.#budgetsOf(plan.name)
     const ask = {
       number,
       accountNumber: account.number,
@@ -61,6 +73,8 @@ export class WalletLeases<Key extends LeasedKey> {
       keyNumber: key.number,
       keyRunsPicos: picos(runningOf(key)),
       amountPicos: request.amountPicos,
+      ...(ofPlan.length === 0 ? {} : { plan: { name: plan.name, runsPicos: picos(runningOf(plan)) } }),
+      ...(this.hasBudgets(key) ? { windows: this.#askedWindows(key, ofPlan, nowMs) } : {}),
     }
     this.#asking.set(number, { request, key })
     key.pins++
@@ -69,8 +83,17 @@ export class WalletLeases<Key extends LeasedKey> {
     return ask
   }
 
+  #askedWindows(key: Key, planBudgets: Budgets, nowMs: number): AskedWindows {
+    const hour = this.hourAt(nowMs)
+    const heldOf = (one: Leasing) => {
+      if (hour !== undefined) turn(one, hour)
+      return { heldPicos: picos(one.heldPicos), earlierPicos: picos(heldEarlier(one)) }
+    }
+    return { hour: hour ?? null, planBudgets, account: heldOf(key.account), plan: heldOf(key.plan), key: heldOf(key) }
+  }
+
   /** Learns the rows. Returns the request that is to be held now, if it was granted. */
-  answered({ number }: LeaseAsk, answer: LeaseAnswer | 'unavailable'): Asking<Key> | undefined {
+  answered({ number }: LeaseAsk, answer: LeaseAnswer | 'unavailable', nowMs: number): Granted<Key> | undefined {
     const asking = this.#asking.get(number)
     if (asking === undefined) return undefined
     this.#asking.delete(number)
@@ -78,51 +101,58 @@ export class WalletLeases<Key extends LeasedKey> {
     key.pins--
     this.#setAside(key, -request.amountPicos, -1)
     const known = number > this.#forgotten ? answer : 'unavailable'
-    this.#learn(key.account, key, known)
-    return known !== 'unavailable' && known.verdict === 'granted' ? asking : undefined
+    if (known !== 'unavailable' && known.windows !== undefined) this.#time = { ledgerMs: known.windows.ledgerMs, atMs: nowMs }
+    this.#learn({ account: key.account, plan: key.plan, key }, known)
+    return known !== 'unavailable' && known.verdict === 'granted' ? { ...asking, hour: known.windows?.hour } : undefined
   }
 
   released({ number }: LeaseMove, answer: LeaseAnswer | 'unavailable'): void {
     const releasing = this.#releasing.get(number)
     if (releasing === undefined) return
     this.#releasing.delete(number)
-    for (const one of [releasing.account, releasing.key]) if (one !== undefined) one.lease.isReleasing = false
-    this.#learn(releasing.account, releasing.key, number > this.#forgotten ? answer : 'unavailable')
+    for (const one of [releasing.account, releasing.plan, releasing.key]) if (one !== undefined) one.lease.isReleasing = false
+    this.#learn(releasing, number > this.#forgotten ? answer : 'unavailable')
   }
 
-  /** The move that gives back what these leases need not keep, if there is such a part; that part counts as gone from here on. */
-  release(account: Key['account'] | undefined, key: Key | undefined, reason: GiveBackReason): LeaseMove | undefined {
-    const accountStays = account === undefined || !this.#accounts.has(account) ? undefined : stayOf(account, reason)
-    const keyStays = key === undefined || !this.#keys.has(key) ? undefined : stayOf(key, reason)
-    const accountNumber = (account ?? key?.account)?.number
-    if (accountNumber === undefined || (accountStays === undefined && keyStays === undefined)) return undefined
+  /** The move that gives back what the leases of the key, its account and its plan need not keep after a request has ended; that part counts as gone from here on. */
+  releaseOf(key: Key | undefined): LeaseMove | undefined {
+    return key && this.#release({ account: key.account, plan: key.plan, key }, key.account.number, 'ended')
+  }
+
+  #release(sides: Sides, accountNumber: number, reason: GiveBackReason): LeaseMove | undefined {
+    const stays = (leases: ReadonlySet<unknown>, one: Leasing | undefined): bigint | undefined =>
+      one === undefined || !leases.has(one) ? undefined : stayOf(one, reason)
+    const [account, plan, key] = [stays(this.#accounts, sides.account), stays(this.#plans, sides.plan), stays(this.#keys, sides.key)]
+    if (account === undefined && plan === undefined && key === undefined) return undefined
     const number = ++this.#lastMove
-    this.#releasing.set(number, { account: shrink(account, accountStays), key: shrink(key, keyStays) })
+    this.#releasing.set(number, { account: shrink(sides.account, account), plan: shrink(sides.plan, plan), key: shrink(sides.key, key) })
     return {
       number,
       accountNumber,
-      accountRunsPicos: accountStays === undefined ? null : picos(accountStays),
-      keyNumber: key?.number ?? 0,
-      keyRunsPicos: keyStays === undefined ? null : picos(keyStays),
+      accountRunsPicos: account === undefined ? null : picos(account),
+      keyNumber: sides.key?.number ?? 0,
+      keyRunsPicos: key === undefined ? null : picos(key),
+      ...(sides.plan === undefined || plan === undefined ? {} : { plan: { name: sides.plan.name, runsPicos: picos(plan) } }),
     }
   }
 
-  /** The moves that give back all leases, or those of one account and its keys. */
+  /** The moves that give back all leases, or those of one account, its plans and its keys. */
   releases(reason: GiveBackReason, accountNumber?: number): readonly LeaseMove[] {
     const moves: (LeaseMove | undefined)[] = []
-    const concerns = ({ number }: LeasedAccount): boolean => accountNumber === undefined || number === accountNumber
-    for (const account of this.#accounts) if (concerns(account)) moves.push(this.release(account, undefined, reason))
-    for (const key of this.#keys) if (concerns(key.account)) moves.push(this.release(undefined, key, reason))
+    const concerns = (number: number): boolean => accountNumber === undefined || number === accountNumber
+    for (const account of this.#accounts) if (concerns(account.number)) moves.push(this.#release({ account }, account.number, reason))
+    for (const plan of this.#plans) if (concerns(plan.accountNumber)) moves.push(this.#release({ plan }, plan.accountNumber, reason))
+    for (const key of this.#keys) if (concerns(key.account.number)) moves.push(this.#release({ key }, key.account.number, reason))
     return moves.filter((move) => move !== undefined)
   }
 
   /** The moves that give back what was not needed since the last sweep. */
   sweep(): readonly LeaseMove[] {
     const moves = this.releases('unused')
-    for (const leases of [this.#accounts, this.#keys]) {
+    for (const leases of this.#all()) {
       for (const one of leases) {
         one.lease.leastIdlePicos = idleOf(one)
-        if (hasNothing(one)) leases.delete(one as never)
+        if (hasNothing(one)) leases.delete(one)
       }
     }
     return moves
@@ -131,6 +161,7 @@ export class WalletLeases<Key extends LeasedKey> {
   /** To be called when a settle of the key was indeterminate: the amounts that were learned meanwhile may be too small. */
   setIndeterminate(key: Key): void {
     if (this.#accounts.has(key.account)) key.account.lease.isIndeterminate = true
+    if (this.#plans.has(key.plan)) key.plan.lease.isIndeterminate = true
     if (this.#keys.has(key)) key.lease.isIndeterminate = true
   }
 
@@ -146,35 +177,46 @@ export class WalletLeases<Key extends LeasedKey> {
   /** To be called when another thread writes: the leases may be lost with the rows, so nothing counts as idle until it is asked for again. */
   forget(): void {
     this.#forgotten = this.#lastMove
-    for (const leases of [this.#accounts, this.#keys]) for (const one of leases) forgetIdle(one)
+    for (const leases of this.#all()) for (const one of leases) forgetIdle(one)
   }
 
   /** Whether nothing is known to be leased, and no move waits for its answer. */
   get isEmpty(): boolean {
-    return this.#accounts.size === 0 && this.#keys.size === 0 && this.#asking.size === 0 && this.#releasing.size === 0
+    return this.#all().every((leases) => leases.size === 0) && this.#asking.size === 0 && this.#releasing.size === 0
   }
 
   /** Whether the key has nothing to give back, and so may leave the memory; if it is the last key of its account, the account has nothing either. */
   isWithout(key: Key, isLast: boolean): boolean {
-    return !this.#keys.has(key) && !(isLast && this.#accounts.has(key.account))
+    return (
+      !this.#keys.has(key) &&
+      !(isLast && (this.#accounts.has(key.account) || [...key.account.plans.values()].some((plan) => this.#plans.has(plan as Key['plan']))))
+    )
+  }
+
+  #all(): readonly Set<Leasing>[] {
+    return [this.#accounts, this.#plans, this.#keys] as readonly Set<unknown>[] as readonly Set<Leasing>[]
   }
 
   #setAside(key: Key, amountPicos: bigint, asks: 1 | -1): void {
-    for (const { lease } of [key, key.account]) {
+    for (const { lease } of [key, key.plan, key.account]) {
       lease.askedPicos += amountPicos
       lease.asks += asks
     }
   }
 
   /** Learns the rows, which count everything that was sent before the move, but not what is not acknowledged yet. */
-  #learn(account: Key['account'] | undefined, key: Key | undefined, answer: LeaseAnswer | 'unavailable'): void {
+  #learn({ account, plan, key }: Sides, answer: LeaseAnswer | 'unavailable'): void {
     if (account !== undefined) this.#accounts.add(account)
-    if (key !== undefined) this.#keys.add(key)
+    if (plan !== undefined && (answer === 'unavailable' || answer.plan !== undefined)) this.#plans.add(plan as Key['plan'])
+    if (key !== undefined) this.#keys.add(key as Key)
     if (answer === 'unavailable') {
-      for (const one of [account, key]) if (one !== undefined) one.lease.isIndeterminate = true
+      for (const one of [account, plan, key]) if (one !== undefined) one.lease.isIndeterminate = true
       return
     }
-    const isAsk = answer.verdict !== 'released'
+    const { verdict, windows } = answer
+    const isAsk = verdict !== 'released'
+    if (isAsk) for (const one of [account, plan, key]) if (one !== undefined) one.lease.hour = windows?.hour ?? 0
+    if (plan !== undefined && answer.plan !== undefined) learnLease(plan, answer.plan, isAsk)
     if (account !== undefined) {
       learnLease(account, answer.account, isAsk)
       account.balancePicos = answer.balancePicos - account.unsettledPicos
@@ -185,26 +227,3 @@ export class WalletLeases<Key extends LeasedKey> {
     }
   }
 }
-
-type Held = { readonly heldPicos: bigint; readonly unsettledPicos: bigint; readonly lease: Lease }
-
-function learnLease({ lease, unsettledPicos }: Held, { backedPicos, hasMore, isSmall }: LeaseSide, isAsk: boolean): void {
-  lease.amountPicos = backedPicos - unsettledPicos
-  lease.isIndeterminate = hasMore
-  if (isAsk) lease.isSmall = isSmall
-}
-
-function forgetIdle({ lease, unsettledPicos }: Held): void {
-  lease.amountPicos = -unsettledPicos
-  lease.isIndeterminate = true
-}
-
-function shrink<One extends Held>(one: One | undefined, amountPicos: bigint | undefined): One | undefined {
-  if (one === undefined || amountPicos === undefined) return undefined
-  if (amountPicos < one.lease.amountPicos) one.lease.amountPicos = amountPicos
-  one.lease.isReleasing = true
-  return one
-}
-
-const hasNothing = ({ lease, unsettledPicos }: Held): boolean =>
-  lease.amountPicos <= 0n && lease.asks === 0 && !lease.isReleasing && !lease.isIndeterminate && unsettledPicos === 0n

@@ -3,13 +3,15 @@
  * wrong. Rules: ledger.md "Wallets", "Failing writes".
  */
 
+import type { KeyState } from '../key-state.ts'
 import type { KeyChange } from '../ledger.ts'
 import type { NodeMessage } from '../nodes.ts'
 import type { OperationResult } from '../operation.ts'
-import type { Answer, Answers, KeyState, Task } from '../task.ts'
+import type { Answer, Answers, Task } from '../task.ts'
 import type { Heard } from './pending-tasks.ts'
 import type { RequestEnds } from './request-ends.ts'
 import type { Wallets } from './wallets.ts'
+import type { WindowClock } from './window-clock.ts'
 import type { Writer } from './writer.ts'
 
 /** `isShared`: other nodes spend of the same balances. */
@@ -18,6 +20,7 @@ type Around = Readonly<{
   writer: Writer
   ends: RequestEnds
   isShared: boolean
+  clock: Pick<WindowClock, 'timeMs'>
   onChange: (change: KeyChange) => void
   onImport: () => void
   onFault: (fault: Readonly<{ problem: string; bug: unknown }>) => void
@@ -71,9 +74,9 @@ export class WalletSync {
   /** Never rejects. */
   async #read(keyIds: readonly string[]): Promise<void> {
     if (keyIds.length === 0) return
-    const { writer, onFault } = this.#around
+    const { writer, clock, onFault } = this.#around
     try {
-      await writer.ask({ kind: 'keyStates', keyIds })
+      await writer.ask({ kind: 'keyStates', keyIds, now: clock.timeMs })
     } catch (bug) {
       onFault({ problem: 'reading the wallets again failed by a bug', bug })
     }
@@ -100,7 +103,7 @@ export class WalletSync {
         return
       case 'operate':
         if (typeof answer === 'object' && 'isNew' in answer) {
-          wallets.keys.apply(task.operation, answer.isNew, answer.redeemedPicos)
+          wallets.keys.apply(task.operation, answer.isNew, answer.redeemedPicos, answer.inForcePicos)
           if (task.operation.kind === 'importKeys') onImport()
         } else if (isShared) this.#isActIndeterminate ||= (answer as OperationResult).result === 'unavailable'
         return

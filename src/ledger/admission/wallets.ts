@@ -5,22 +5,25 @@
 
 import { shortageOf } from '../../core/key.ts'
 import type { GiveBackReason } from '../../core/lease.ts'
-import { type Picos, ZERO } from '../../core/money.ts'
-import { NO_USAGE } from '../../core/usage.ts'
+import { ZERO } from '../../core/money.ts'
+import { hourAt, NO_BUDGETS } from '../../core/windows.ts'
 import type { PriceVersion } from '../columns/parts.ts'
+import type { LeaseAnswer, LeaseAsk, LeaseMove } from '../lease-move.ts'
 import type { Attempt, Hold, HoldAnswer, HoldRequest, Progress, Settlement } from '../ledger.ts'
-import type { Calls, Debit, InFlightCheckpoint, LeaseAnswer, LeaseAsk, LeaseMove } from '../task.ts'
+import type { Calls, Debit, InFlightCheckpoint } from '../task.ts'
 import { CallCosts } from './call-costs.ts'
-import type { HeldRequest } from './held-request.ts'
+import { begun, type HeldRequest } from './held-request.ts'
 import { KeyWallets } from './key-wallets.ts'
+import { acknowledge, answerOf, release, type Settling, spend, take, unsettledIn, unspend } from './money-moves.ts'
 import { PriceBook } from './price-book.ts'
 import type { KeyWallet } from './wallet.ts'
+import type { BudgetsOfPlan } from './wallet-budgets.ts'
 import { WalletLeases } from './wallet-leases.ts'
 
-type Settling = Readonly<{ key: KeyWallet; hold: Hold; costPicos: Picos }>
+/** What is not said of a window. */
+type PlainAnswer = Extract<HoldAnswer, string>
 
 const INT64_MAX = 2n ** 63n - 1n
-const NO_PROGRESS: Progress = { usage: NO_USAGE, usageSource: 'none' }
 
 export class Wallets {
   readonly keys: KeyWallets
@@ -28,13 +31,21 @@ export class Wallets {
   readonly #settling = new Map<string, Settling>()
   readonly #prices = new PriceBook()
   readonly #costs = new CallCosts(this.#prices)
-  readonly #leases = new WalletLeases<KeyWallet>()
+  readonly #leases: WalletLeases<KeyWallet>
   /** On a node: the boot under which requests are admitted now. Requests that were admitted under an earlier boot are waived once that boot was fenced. */
   #boot: number | undefined
+  /** The newest hour in which the only writer admitted a request. */
+  #hour = 0
 
   /** `boot`: the boot under which requests are held; undefined for the only writer. */
-  constructor(walletsMax?: number, boot?: number) {
-    this.keys = new KeyWallets(this.#leases, walletsMax)
+  constructor(walletsMax?: number, boot?: number, budgetsOf: BudgetsOfPlan = () => NO_BUDGETS) {
+    this.#leases = new WalletLeases(budgetsOf)
+    this.keys = new KeyWallets({
+      leases: this.#leases,
+      budgetsOf,
+      walletsMax,
+      unsettledIn: (of, fromHour) => unsettledIn(this.#settling.values(), of, fromHour),
+    })
     this.#boot = boot
   }
 
@@ -54,42 +65,50 @@ export class Wallets {
     return [...new Set([...this.#requests.values()].map(({ key }) => key.id))]
   }
 
-  /** The price versions that requests name by their place in this list. It only grows. */
+  /** The price versions, which requests name by their place in this list. */
   get prices(): readonly PriceVersion[] {
     return this.#prices.versions
+  }
+
+  /** The hour whose windows count at a moment of this process's clock, which is `now`; `nowMs`: monotonic. */
+  hourAt(now: number, nowMs: number): number {
+    return this.#leases.hourAt(nowMs) ?? Math.max(this.#hour, hourAt(now))
   }
 
   /** Holds as the only writer. `unknown`: the key must be loaded first. `nowMs`: monotonic. */
   hold(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' {
     const key = this.#keyFor(request)
     if (typeof key === 'string') return key
-    const reason = shortageOf(key)
-    if (reason !== undefined) return SHORTAGES[reason]
-    this.#admit(key, request, nowMs)
+    this.#hour = Math.max(this.#hour, hourAt(request.now))
+    const reason = shortageOf(this.keys.balanceOf(key, this.#hour))
+    if (reason !== undefined) return answerOf(reason)
+    this.#admit(key, request, nowMs, this.#hour)
     return 'held'
   }
 
   /** Holds as one of several nodes, if its leases cover the request. */
-  holdCovered(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' | 'uncovered' {
+  holdCovered(request: HoldRequest, nowMs: number): PlainAnswer | 'unknown' | 'uncovered' {
     const key = this.#keyFor(request)
     if (typeof key === 'string') return key
     if (this.keys.isStale(key.id)) return 'unknown'
-    if (!this.#leases.covers(key, request.amountPicos)) return 'uncovered'
-    this.#admit(key, request, nowMs)
+    const hour = this.#leases.hasBudgets(key) ? this.#leases.hourAt(nowMs) : undefined
+    if (!this.#leases.covers(key, request.amountPicos, hour)) return 'uncovered'
+    this.#admit(key, request, nowMs, hour ?? hourAt(request.now))
     return 'held'
   }
 
   /** Holds like `holdCovered`. If the leases do not cover the request, returns the ask to send; `answered` must follow. */
-  holdLeased(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' | LeaseAsk {
+  holdLeased(request: HoldRequest, nowMs: number): PlainAnswer | 'unknown' | LeaseAsk {
     const answer = this.holdCovered(request, nowMs)
     const key = this.keys.get(request.keyId)
-    return answer === 'uncovered' ? (key === undefined ? 'unknown' : this.#leases.ask(key, request)) : answer
+    return answer === 'uncovered' ? (key === undefined ? 'unknown' : this.#leases.ask(key, request, nowMs)) : answer
   }
 
   /** Learns the answer to an ask. If the request was granted, it is held from now on, unless its key may no longer be used. */
   answered(ask: LeaseAsk, answer: LeaseAnswer | 'unavailable', nowMs: number): void {
-    const granted = this.#leases.answered(ask, answer)
-    if (granted !== undefined && this.#keyFor(granted.request) === granted.key) this.#admit(granted.key, granted.request, nowMs)
+    const granted = this.#leases.answered(ask, answer, nowMs)
+    if (granted === undefined || this.#keyFor(granted.request) !== granted.key) return
+    this.#admit(granted.key, granted.request, nowMs, granted.hour ?? hourAt(granted.request.now))
   }
 
   released(release: LeaseMove, answer: LeaseAnswer | 'unavailable'): void {
@@ -116,13 +135,10 @@ export class Wallets {
   }
 
   /** The move that gives back, after a request of the key has ended, what may not lie idle. */
-  releaseOf(keyId: string): LeaseMove | undefined {
-    const key = this.keys.get(keyId)
-    return key && this.#leases.release(key.account, key, 'ended')
-  }
+  releaseOf = (keyId: string): LeaseMove | undefined => this.#leases.releaseOf(this.keys.get(keyId))
 
   /** The key that may be used, or why it may not. */
-  #keyFor({ requestId, keyId, amountPicos, now }: HoldRequest): KeyWallet | HoldAnswer | 'unknown' {
+  #keyFor({ requestId, keyId, amountPicos, now }: HoldRequest): KeyWallet | PlainAnswer | 'unknown' {
     if (this.#requests.has(requestId)) return 'held'
     if (this.#settling.has(requestId)) return 'unavailable'
     if (amountPicos < ZERO || amountPicos > INT64_MAX) return 'unavailable'
@@ -132,14 +148,10 @@ export class Wallets {
     return key.expiresAt !== null && key.expiresAt <= now ? 'expired' : key
   }
 
-  #admit(key: KeyWallet, request: HoldRequest, nowMs: number): void {
-    const { requestId, keyId, modelId, format, isStream, amountPicos, costs, tag } = request
-    const hold = { requestId, keyId, accountId: key.account.id, modelId, format, isStream, amountPicos, startedAt: request.now }
-    const price = this.#prices.indexOf(modelId, request)
-    const facts = { key, hold, price, heldAtMs: nowMs, boot: this.#boot, costs, tag }
-    this.#requests.set(requestId, { ...facts, progress: NO_PROGRESS, hasCheckpoint: false })
-    key.heldPicos += amountPicos
-    key.account.heldPicos += amountPicos
+  #admit(key: KeyWallet, request: HoldRequest, nowMs: number, hour: number): void {
+    const price = this.#prices.indexOf(request.modelId, request)
+    this.#requests.set(request.requestId, begun(key, request, { price, hour, heldAtMs: nowMs, boot: this.#boot }))
+    take(key, request.amountPicos, hour)
     key.pins++
     this.#leases.noteHeld(key)
   }
@@ -150,12 +162,7 @@ export class Wallets {
     if (request === undefined) return undefined
     const { key, hold } = request
     const { costPicos } = settlement
-    key.spentPicos += costPicos
-    key.account.balancePicos -= costPicos
-    for (const one of [key, key.account]) {
-      one.unsettledPicos += costPicos
-      one.lease.amountPicos -= costPicos
-    }
+    spend(key, costPicos, hourAt(hold.startedAt))
     key.lastSyncedAt = Math.max(key.lastSyncedAt, settlement.now)
     this.#settling.set(settlement.requestId, { key, hold, costPicos })
     return this.#costs.debitOf(request, settlement)
@@ -168,18 +175,16 @@ export class Wallets {
     this.#settling.delete(requestId)
     const { key, costPicos } = settling
     key.pins--
-    key.unsettledPicos -= costPicos
-    key.account.unsettledPicos -= costPicos
+    acknowledge(key, costPicos)
   }
 
   /** To be called when no receipt was written and none will be. */
   putBack(requestId: string): void {
     const settling = this.#settling.get(requestId)
     if (settling === undefined) return
-    const { key, costPicos } = settling
+    const { key, hold, costPicos } = settling
     this.settled(requestId)
-    key.spentPicos -= costPicos
-    key.account.balancePicos += costPicos
+    unspend(key, costPicos, hourAt(hold.startedAt))
     this.#leases.setIndeterminate(key)
   }
 
@@ -242,10 +247,7 @@ export class Wallets {
     if (request === undefined) return undefined
     this.#requests.delete(requestId)
     const { key, hold } = request
-    key.heldPicos -= hold.amountPicos
-    key.account.heldPicos -= hold.amountPicos
+    release(key, hold.amountPicos, hourAt(hold.startedAt))
     return request
   }
 }
-
-const SHORTAGES = { balanceUsed: 'exhausted', limitUsed: 'exhausted', balanceHeld: 'reserved', limitHeld: 'reserved' } as const

@@ -5,10 +5,18 @@ import type { Earlier } from '../operation.ts'
 
 /**
  * `isNew`: the operation had not been done before. `earlier`: what was done before in its place. `redeemedPicos`: the amount of a code. `repeats`: what was done before under
- * the same Idempotency-Key. `changed`: the keys that may now do more or less than before.
+ * the same Idempotency-Key. `changed`: the keys that may now do more or less than before. `inForcePicos`: the budget that holds after one was set; null: none.
  */
 export type UncommittedResult =
-  | Readonly<{ result: 'done'; isNew: boolean; earlier?: Earlier; redeemedPicos?: Picos; repeats?: string; changed: readonly string[] }>
+  | Readonly<{
+      result: 'done'
+      isNew: boolean
+      earlier?: Earlier
+      redeemedPicos?: Picos
+      inForcePicos?: Picos | null
+      repeats?: string
+      changed: readonly string[]
+    }>
   | Readonly<{ result: 'refused'; problem: string; what?: 'token' | 'Idempotency-Key' }>
 
 export const UNCHANGED = { result: 'done', isNew: false, changed: [] } as const

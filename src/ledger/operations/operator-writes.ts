@@ -6,6 +6,7 @@
 import type { Act, Operation, OperationOf } from '../operation.ts'
 import type { Statements } from '../sql/statements.ts'
 import { book, createAccount, creditAccount, renameAccount, setAccountActive, setAccountTags } from './account-operations.ts'
+import { setAccountPlan, setBudget } from './budget-operations.ts'
 import { createCodes, disableCodes, redeemCode } from './code-operations.ts'
 import { importKeys } from './import-operations.ts'
 import { createKey, renameKey, rotateKey, setOnKey } from './key-operations.ts'
@@ -42,6 +43,10 @@ function perform(writing: Writing, operation: Operation): UncommittedResult {
     case 'setKeyRates':
     case 'setKeyExpiry':
       return setOnKey(writing, operation)
+    case 'setBudget':
+      return setBudget(writing, operation)
+    case 'setAccountPlan':
+      return setAccountPlan(writing, operation)
     case 'setUpstreamOut':
       // The caller knows the state before, and asks only for a change, so the state before is the opposite.
       return noteOnce(writing, operation.kind, operation.upstream, { isOut: operation.isOut }, { isOut: !operation.isOut })

@@ -44,7 +44,7 @@ function targetOf(operation: Operation, earlier: Earlier | undefined): string {
     case 'redeemCode':
       return earlier?.creditId ?? operation.creditId
     default:
-      if ('keyId' in operation) return operation.keyId
+      if ('keyId' in operation && operation.keyId !== null) return operation.keyId
       if ('batchId' in operation) return operation.batchId
       if ('accountId' in operation) return operation.accountId ?? ''
       return ''

@@ -28,6 +28,9 @@ const TABLES: readonly CopiedTable[] = [
   { schema, name: 'usage_daily' },
   { schema, name: 'usage_tags' },
   { schema, name: 'margin_daily' },
+  { schema, name: 'budgets' },
+  { schema, name: 'key_hours' },
+  { schema, name: 'account_hours' },
   { schema, name: 'idempotency' },
   { schema, name: 'audit_log' },
   { schema, name: 'api_tokens', numbered: 'number' },
@@ -36,13 +39,17 @@ const TABLES: readonly CopiedTable[] = [
 
 /** Returns the number of rows by table. `from`: a ledger without a request in flight. `to`: the tables of a new ledger, inside the transaction that makes them. */
 export function copyLedger(from: Connection, to: Connection): ReadonlyMap<string, number> {
-  // The trigger would number the lines, and they have their numbers already.
+  // The triggers would number the lines, which have their numbers already, and count the hours, which are copied, too.
   to.run('ALTER TABLE audit_log DISABLE TRIGGER audit_log_numbered')
+  to.run('ALTER TABLE receipts DISABLE TRIGGER receipts_count_hours')
   const copied = new Map(TABLES.map((table) => [table.name, copyTable(from, to, table)]))
   to.run('ALTER TABLE audit_log ENABLE TRIGGER audit_log_numbered')
+  to.run('ALTER TABLE receipts ENABLE TRIGGER receipts_count_hours')
   to.run("UPDATE meta SET value = (SELECT CAST(coalesce(max(id), 0) AS TEXT) FROM audit_log) WHERE name = 'audited'")
-  const salt = from.query<{ value: string }, []>("SELECT value FROM meta WHERE name = 'salt'").get()?.value
-  to.query("UPDATE meta SET value = ? WHERE name = 'salt'").run(salt ?? '')
+  for (const name of ['salt', 'hours_from']) {
+    const value = from.query<{ value: string }, [string]>('SELECT value FROM meta WHERE name = ?').get(name)?.value
+    to.query('UPDATE meta SET value = ? WHERE name = ?').run(value ?? '', name)
+  }
   copyHeads(from, to)
   return copied
 }

@@ -3,13 +3,14 @@
  * "Settles on Postgres".
  */
 
+import type { LeaseAnswer } from '../lease-move.ts'
 import type { KeyChange } from '../ledger.ts'
 import type { NodeIdentity } from '../nodes.ts'
 import type { Operation } from '../operation.ts'
 import type { Connection } from '../sql/connection.ts'
 import type { Numbers } from '../sql/numbers.ts'
 import { prepareStatements, type Statements } from '../sql/statements.ts'
-import type { LeaseAnswer, LeaseTask, Task, WriteTask } from '../task.ts'
+import type { LeaseTask, Task, WriteTask } from '../task.ts'
 import type { LedgerFault } from '../thread-messages.ts'
 import type { Engine, Purpose, Verdict } from '../writing/engine.ts'
 import { messagesOf } from '../writing/node-messages.ts'
@@ -28,6 +29,7 @@ export class PostgresEngine implements Engine {
   readonly #node: NodeIdentity
   readonly #assertNode
   readonly #nodeOf
+  readonly windowTimeOf: () => number
   readonly #notify
   readonly #locks: RowLocks
   readonly #heldRows: HeldRows
@@ -41,6 +43,8 @@ export class PostgresEngine implements Engine {
     this.#notify = db.query<unknown, [string, string]>('SELECT pg_notify(?, ?)')
     this.#assertNode = db.query<undefined, [number, number, number]>('SELECT assert_node(?, ?, ?)')
     this.#nodeOf = db.query<unknown, [number]>('SELECT lane FROM nodes WHERE boot_number = ? AND lease_until > 0 FOR KEY SHARE')
+    const clock = db.query<{ now: bigint }, []>('SELECT clock_ms() AS now')
+    this.windowTimeOf = () => Number(clock.get()?.now ?? 0n)
     this.#locks = new RowLocks(db)
     this.#heldRows = new HeldRows(db)
   }

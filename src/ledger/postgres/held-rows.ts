@@ -106,7 +106,7 @@ function namesIn(task: Task): Names {
       const { operation } = task
       return {
         ...('accountId' in operation && operation.accountId !== null ? { accountId: operation.accountId } : {}),
-        ...('keyId' in operation ? { keyId: operation.keyId } : {}),
+        ...('keyId' in operation && operation.keyId !== null ? { keyId: operation.keyId } : {}),
       }
     }
     case 'dropCheckpoint':

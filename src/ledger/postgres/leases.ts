@@ -1,12 +1,13 @@
 /**
- * Moves leases on Postgres, all of a group as one statement (db/postgres/migrations/0002_leases.sql) and a transaction of its own. Rules: ledger.md
+ * Moves leases on Postgres, all of a group as one statement (db/postgres/migrations/0006_leases.sql) and a transaction of its own. Rules: ledger.md
  * "Leases".
  */
 
 import { type Picos, picos } from '../../core/money.ts'
+import { PERS, type Per } from '../../core/windows.ts'
+import type { LeaseAnswer, LeaseAsk, LeaseMove } from '../lease-move.ts'
 import type { NodeIdentity } from '../nodes.ts'
 import type { Connection } from '../sql/connection.ts'
-import type { LeaseAnswer, LeaseAsk, LeaseMove } from '../task.ts'
 import { PostgresArray } from './values.ts'
 
 type Row = Readonly<{
@@ -16,14 +17,23 @@ type Row = Readonly<{
   account_has_more: bigint
   account_is_small: bigint
   key_backed: bigint
+  plan_backed: bigint | null
+  plan_has_more: bigint | null
+  plan_is_small: bigint
   key_has_more: bigint
   key_is_small: bigint
   /** null: there is no such account. */
   balance: bigint | null
   key_spent: bigint | null
+  /** null: no budget by window holds. */
+  window_hour: bigint | null
+  ledger_ms: bigint
+  used_per: Per | null
+  used_until: bigint | null
 }>
 
-const MOVE = 'SELECT * FROM move_leases(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)'
+const PARAMETERS = 22
+const MOVE = `SELECT * FROM move_leases_6(${Array.from({ length: PARAMETERS }, (_, index) => `?${index + 1}`).join(', ')})`
 
 /** Returns the answers in the order of the moves; undefined: no such account, as after a failover. Throws what Postgres says: then nothing moved, or the answer was lost. */
 export function moveLeases(
@@ -39,21 +49,32 @@ export function moveLeases(
       }),
       'BIGINT',
     )
-  const rows = db
-    .query<Row, never[]>(MOVE)
-    .all(
-      ...([
-        lane,
-        boot,
-        epoch,
-        column(({ number }) => number),
-        column(({ accountNumber }) => accountNumber),
-        column(({ accountRunsPicos }) => accountRunsPicos),
-        column(({ keyNumber }) => keyNumber),
-        column(({ keyRunsPicos }) => keyRunsPicos),
-        column((move) => ('amountPicos' in move ? move.amountPicos : null)),
-      ] as never[]),
-    )
+  const asked = (move: LeaseMove | LeaseAsk) => ('windows' in move ? move.windows : undefined)
+  const capOf = (move: LeaseMove | LeaseAsk, per: Per) => asked(move)?.planBudgets.find((budget) => budget.per === per)?.capPicos ?? null
+  const rows = db.query<Row, never[]>(MOVE).all(
+    ...([
+      lane,
+      boot,
+      epoch,
+      column(({ number }) => number),
+      column(({ accountNumber }) => accountNumber),
+      column(({ accountRunsPicos }) => accountRunsPicos),
+      column(({ keyNumber }) => keyNumber),
+      column(({ keyRunsPicos }) => keyRunsPicos),
+      column((move) => ('amountPicos' in move ? move.amountPicos : null)),
+      column((move) => asked(move)?.hour ?? null),
+      new PostgresArray(
+        moves.map(({ plan }) => plan?.name ?? null),
+        'TEXT',
+      ),
+      column(({ plan }) => plan?.runsPicos ?? null),
+      ...PERS.map((per) => column((move) => capOf(move, per))),
+      ...(['account', 'plan', 'key'] as const).flatMap((side) => [
+        column((move) => asked(move)?.[side].heldPicos ?? null),
+        column((move) => asked(move)?.[side].earlierPicos ?? null),
+      ]),
+    ] as never[]),
+  )
   return rows.map(answerOf)
 }
 
@@ -67,4 +88,9 @@ const answerOf = ({ balance, ...row }: Row): LeaseAnswer | undefined =>
         key: { backedPicos: picos(row.key_backed), hasMore: row.key_has_more === 1n, isSmall: row.key_is_small === 1n },
         balancePicos: picos(balance),
         spentPicos: picos(row.key_spent ?? 0n),
+        ...(row.plan_backed === null
+          ? {}
+          : { plan: { backedPicos: picos(row.plan_backed), hasMore: row.plan_has_more === 1n, isSmall: row.plan_is_small === 1n } }),
+        ...(row.window_hour === null ? {} : { windows: { hour: Number(row.window_hour), ledgerMs: Number(row.ledger_ms) } }),
+        ...(row.used_per === null ? {} : { used: { per: row.used_per, resetsAt: Number(row.used_until) } }),
       }

@@ -28,6 +28,7 @@ export function isActThere(db: Connection, { operation, act: { actor, reason } }
 
 /** The target of an operation, as its line in the audit log names it. */
 function targetOf(operation: Operation): string {
+  if (operation.kind === 'setBudget') return operation.keyId ?? operation.accountId
   if ('keyId' in operation) return operation.keyId
   if ('batchId' in operation) return operation.batchId
   if ('tokenId' in operation) return operation.tokenId

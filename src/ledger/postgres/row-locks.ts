@@ -46,7 +46,7 @@ export class RowLocks {
       if (task.kind !== 'operate') continue
       const { operation } = task
       if ('accountId' in operation && operation.accountId !== null) accountIds.add(operation.accountId)
-      if ('keyId' in operation) keyIds.add(operation.keyId)
+      if ('keyId' in operation && operation.keyId !== null) keyIds.add(operation.keyId)
     }
     if (accountIds.size > 0 || keyIds.size > 0) this.#takeAccounts(tasks, accountIds, keyIds)
     this.#takeTokens(tasks)

@@ -8,7 +8,11 @@ import type { DatabaseProblem } from '../../../db/problem.ts'
 import { accounts, keys } from '../../../db/schema/accounts.ts'
 import { availableOf, type KeyRecord, type KeyState } from '../../core/key.ts'
 import { type Picos, picos } from '../../core/money.ts'
+import type { WindowBalance } from '../../core/spending.ts'
+import { hourAt } from '../../core/windows.ts'
+import type { KeyWindows } from '../key-state.ts'
 import { type Connection, ormOf } from '../sql/connection.ts'
+import { windowSums } from '../sql/window-sums.ts'
 import { accountColumns, keyColumns } from './key-columns.ts'
 import { beginsWith } from './name-search.ts'
 import { type Page, type Paging, pageOf } from './page.ts'
@@ -22,11 +26,15 @@ export type KeyReport = KeyRecord &
     spentPicos: Picos
     /** What requests hold that have run for more than a second. */
     heldPicos: Picos
-    /** min(account balance, limit − spent), as the balance endpoints show it. */
+    /** min(account balance, limit − spent); what windows leave is in `sums`. */
     availablePicos: Picos
     createdAt: number
     lastSyncedAt: number
     lastUsedAt: number | null
+    /** What is spent in the present windows, and the budgets of key and account; absent where the caller said no time. */
+    sums?: KeyWindows
+    /** The windows of all budgets that hold for it, as far as rows say. */
+    windows?: readonly WindowBalance[]
   }>
 
 export type AccountReport = Readonly<{
@@ -42,6 +50,8 @@ export type AccountReport = Readonly<{
   tagsUserIds: boolean
   toppedUpAt: number | null
   keyCount: number
+  /** The plan that new keys of its customers get; null: the default. */
+  plan: string | null
   createdAt: number
 }>
 
@@ -52,10 +62,12 @@ export type AccountsQuery = Paging & Readonly<{ name?: string | undefined; isAct
 
 export class AccountLists {
   readonly #orm: ReturnType<typeof ormOf>
+  readonly #windowSums: ReturnType<typeof windowSums>
 
   /** `db`: a connection that gives integers as bigints. */
   constructor(db: Connection) {
     this.#orm = ormOf(db)
+    this.#windowSums = windowSums(db)
   }
 
   /** Newest first. */
@@ -66,12 +78,18 @@ export class AccountLists {
       state === undefined ? undefined : isIn(state, now),
       after === undefined ? undefined : sql`${keys.number} < (select number from keys where id = ${after})`,
     )
-    return pageOf(this.#keysWhere(condition, limit + 1), limit, idOf)
+    return pageOf(this.#keysWhere(condition, limit + 1, now), limit, idOf)
   }
 
-  /** By id, else by name. */
-  key(idOrName: string): KeyReport | ReportProblem {
-    return byIdOrName(this.#keysWhere(or(eq(keys.id, idOrName), eq(keys.name, idOrName))), idOrName, 'key')
+  /** By id, else by name. `now`: Unix milliseconds, for the windows. */
+  key(idOrName: string, now?: number): KeyReport | ReportProblem {
+    return byIdOrName(this.#keysWhere(or(eq(keys.id, idOrName), eq(keys.name, idOrName)), NAMESAKES_MAX, now), idOrName, 'key')
+  }
+
+  /** What an account spent in the present windows, with its budgets, and with all its keys of that plan. Undefined: there is no such account. */
+  accountWindows(accountId: string, plan: string, now: number): KeyWindows | undefined {
+    const account = this.#orm.select({ number: accounts.number }).from(accounts).where(eq(accounts.id, accountId)).get()?.number
+    return account === undefined ? undefined : this.#windowSums({ key: 0, account, plan }, hourAt(now))
   }
 
   /** Newest first. */
@@ -109,7 +127,7 @@ export class AccountLists {
     )
   }
 
-  #keysWhere(condition: SQL | undefined, limit = NAMESAKES_MAX): readonly KeyReport[] {
+  #keysWhere(condition: SQL | undefined, limit: number, now?: number): readonly KeyReport[] {
     return this.#orm
       .select(keysWithHolds)
       .from(keys)
@@ -118,8 +136,9 @@ export class AccountLists {
       .orderBy(desc(keys.number))
       .limit(limit)
       .all()
-      .map(({ balancePicos, toppedUpAt, ...key }) => ({
+      .map(({ number, accountNumber, balancePicos, toppedUpAt, ...key }) => ({
         ...key,
+        ...(now === undefined ? {} : { sums: this.#windowSums({ key: number, account: accountNumber, plan: key.plan }, hourAt(now)) }),
         availablePicos: availableOf({ ...key, balancePicos }),
         lastSyncedAt: Math.max(key.lastSyncedAt, toppedUpAt ?? 0),
       }))
@@ -164,7 +183,12 @@ function isIn(state: KeyState, now: number): SQL {
 const heldBy = (condition: SQL) =>
   sql<Picos>`(select cast(coalesce(sum(hold_picos), 0) as bigint) from marks where ${condition})`.mapWith((sum: bigint) => picos(sum))
 
-const keysWithHolds = { ...keyColumns, heldPicos: heldBy(sql`marks.key_number = keys.number`) }
+const keysWithHolds = {
+  ...keyColumns,
+  number: keys.number,
+  accountNumber: accounts.number,
+  heldPicos: heldBy(sql`marks.key_number = keys.number`),
+}
 
 const accountsWithHolds = {
   ...accountColumns,

@@ -95,6 +95,8 @@ export type AccountAtRest = Readonly<{
   id: string
   name: string
   isActive: boolean
+  /** The plan that new keys of its customers get; null: the default. */
+  plan: string | null
   balancePicos: Picos
   creditedPicos: Picos
   spentPicos: Picos

@@ -7,22 +7,30 @@ import { and, between, desc, eq, sql } from 'drizzle-orm'
 import { accounts, keys } from '../../../db/schema/accounts.ts'
 import { models } from '../../../db/schema/prices.ts'
 import { usageDaily } from '../../../db/schema/roll-ups.ts'
+import { hourAt } from '../../core/windows.ts'
 import { type Connection, ormOf } from '../sql/connection.ts'
+import { windowSums } from '../sql/window-sums.ts'
 import { DAY_SUMS } from './day-sums.ts'
 import { ReceiptPages } from './receipt-pages.ts'
 import type { DayPage, KeyAtRest, QuestionOf, Receipt, ReceiptPage } from './reports.ts'
 
 export class CustomerReads {
   readonly #pages: ReceiptPages
+  readonly #windowSums: ReturnType<typeof windowSums>
   readonly #statements: ReturnType<typeof prepare>
 
   constructor(db: Connection) {
     this.#pages = new ReceiptPages(db)
+    this.#windowSums = windowSums(db)
     this.#statements = prepare(db)
   }
 
-  key({ keyId }: QuestionOf<'key'>): KeyAtRest | undefined {
-    return this.#statements.key.get({ keyId })
+  key({ keyId, now }: QuestionOf<'key'>): KeyAtRest | undefined {
+    const found = this.#statements.key.get({ keyId })
+    if (found === undefined) return undefined
+    const { number, accountNumber, ...key } = found
+    if (now === undefined) return key
+    return { ...key, sums: this.#windowSums({ key: number, account: accountNumber, plan: key.plan }, hourAt(now)) }
   }
 
   /** Undefined: `after` is no receipt of this key. */
@@ -53,6 +61,8 @@ function prepare(db: Connection) {
   return {
     key: orm
       .select({
+        number: keys.number,
+        accountNumber: accounts.number,
         id: keys.id,
         accountId: accounts.id,
         name: keys.name,

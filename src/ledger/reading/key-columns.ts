@@ -54,6 +54,7 @@ export const accountColumns = {
   balancePicos: accounts.balancePicos,
   isActive: accounts.isActive,
   tagsUserIds: accounts.tagsUserIds,
+  plan: accounts.plan,
   toppedUpAt: accounts.toppedUpAt,
   createdAt: accounts.createdAt,
 }

@@ -9,6 +9,7 @@ import type { Outcome } from '../../core/outcome.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { StatementKey } from '../chain/statement-key.ts'
 import type { ReceiptRow } from '../columns/receipt.ts'
+import type { KeyWindows } from '../key-state.ts'
 import type { Place } from '../place.ts'
 import type { LedgerFault } from '../thread-messages.ts'
 import type { AccountFindings, AccountQuestion } from './account-reports.ts'
@@ -30,8 +31,8 @@ export type Question =
   | ConsoleQuestion
   | OperatorQuestion
   | AccountQuestion
-  /** A key with its money, as far as the file knows. */
-  | Readonly<{ kind: 'key'; keyId: string }>
+  /** A key with its money, as far as the file knows; with what is spent in the windows of `now` (Unix milliseconds), where it is said. */
+  | Readonly<{ kind: 'key'; keyId: string; now?: number }>
   /** A page, newest first. Times are Unix milliseconds of the settle: `from` and later, before `to`. `after`: the `next` of the page before. */
   | Readonly<{
       kind: 'receipts'
@@ -67,7 +68,14 @@ export type Findings = AccountFindings &
   }
 
 export type KeyAtRest = Omit<KeyRecord, 'display'> &
-  Readonly<{ spentPicos: Picos; balancePicos: Picos; lastSyncedAt: number; toppedUpAt: number | null; createdAt: number }>
+  Readonly<{
+    spentPicos: Picos
+    balancePicos: Picos
+    lastSyncedAt: number
+    toppedUpAt: number | null
+    createdAt: number
+    sums?: KeyWindows
+  }>
 
 export type Receipt = ReceiptRow
 export type ReceiptPage = Page<ReceiptRow>

@@ -1,7 +1,7 @@
 /** What a relay's link to the ledger process asks of the relay, and tells it. Rules: processes.md "Relays", "Death". */
 
+import type { RelayRuns } from '../lease-move.ts'
 import type { NodeMessage } from '../nodes.ts'
-import type { RelayRuns } from '../task.ts'
 import type { LedgerFault } from '../thread-messages.ts'
 import type { connectToHub } from './link-socket.ts'
 import type { Welcome } from './messages.ts'

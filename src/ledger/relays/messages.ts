@@ -1,7 +1,8 @@
 /** What relays and the ledger process say to each other over the socket, as data. Rules: processes.md "Relays". */
 
+import type { RelayRuns } from '../lease-move.ts'
 import type { NodeMessage } from '../nodes.ts'
-import type { RelayRuns, TasksMessage } from '../task.ts'
+import type { TasksMessage } from '../task.ts'
 import type { Committed, RelayJoined } from '../thread-messages.ts'
 import type { Held, Question, Reply, Word } from './shared-state.ts'
 

@@ -18,7 +18,6 @@ export const lookUps = (db: Connection) => ({
   ...creditLookUps(db),
   ...codeLookUps(db),
   ...tokenLookUps(db),
-  ...saltLookUp(db),
 })
 
 const given = sql.placeholder
@@ -72,6 +71,7 @@ function admissionLookUps(db: Connection) {
         limitPicos: keys.limitPicos,
         spentPicos: keys.spentPicos,
         balancePicos: accounts.balancePicos,
+        plan: keys.plan,
         lastSyncedAt: keys.lastSyncedAt,
         toppedUpAt: accounts.toppedUpAt,
       })
@@ -168,6 +168,8 @@ const importLookUps = (db: Connection) => ({
 function creditLookUps(db: Connection) {
   const orm = ormOf(db)
   return {
+    /** The salt in the hashes of what only operators may see. */
+    salt: orm.select({ value: meta.value }).from(meta).where(eq(meta.name, 'salt')).prepare(),
     creditById: orm
       .select()
       .from(credits)
@@ -243,8 +245,3 @@ function tokenLookUps(db: Connection) {
       .prepare(),
   }
 }
-
-/** The salt in the hashes of what only operators may see. */
-const saltLookUp = (db: Connection) => ({
-  salt: ormOf(db).select({ value: meta.value }).from(meta).where(eq(meta.name, 'salt')).prepare(),
-})

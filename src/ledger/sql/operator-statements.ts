@@ -6,12 +6,15 @@ import { auditLog } from '../../../db/schema/audit-log.ts'
 import { codeBatches, codes, credits } from '../../../db/schema/credits.ts'
 import { apiTokens } from '../../../db/schema/operator-api.ts'
 import type { Picos } from '../../core/money.ts'
+import type { Per } from '../../core/windows.ts'
+import type { BudgetSetter } from '../operation.ts'
 import { type Connection, ormOf } from './connection.ts'
 
 export const operatorStatements = (db: Connection) => ({
   ...accountWrites(db),
   ...keyWrites(db),
   ...importWrites(db),
+  ...budgetWrites(db),
   ...codeWrites(db),
   ...tokenWrites(db),
 })
@@ -143,6 +146,27 @@ function importWrites(db: Connection) {
         importedAt: given('now'),
       })
       .prepare(),
+  }
+}
+
+/** `key` 0: all keys of the account together. */
+type BudgetOf = { account: number; key: number; per: Per }
+
+function budgetWrites(db: Connection) {
+  const place = 'account_number = $account AND key_number = $key AND per = $per'
+  return {
+    budgetOf: db.query<{ cap: Picos }, BudgetOf & { setBy: BudgetSetter }>(
+      `SELECT cap_picos AS cap FROM budgets WHERE ${place} AND set_by = $setBy`,
+    ),
+    budgetInForce: db.query<{ cap: Picos | null }, BudgetOf>(`SELECT min(cap_picos) AS cap FROM budgets WHERE ${place}`),
+    putBudget: db.query<undefined, BudgetOf & { setBy: BudgetSetter; cap: Picos }>(
+      `INSERT INTO budgets (account_number, key_number, per, set_by, cap_picos) VALUES ($account, $key, $per, $setBy, $cap)
+       ON CONFLICT (account_number, key_number, per, set_by) DO UPDATE SET cap_picos = excluded.cap_picos`,
+    ),
+    deleteBudget: db.query<undefined, BudgetOf & { setBy: BudgetSetter }>(`DELETE FROM budgets WHERE ${place} AND set_by = $setBy`),
+    setAccountPlan: db.query<undefined, { accountId: string; plan: string | null }>(
+      'UPDATE accounts SET plan = $plan WHERE id = $accountId AND plan IS DISTINCT FROM $plan',
+    ),
   }
 }
 

@@ -9,12 +9,14 @@ import type { Connection } from './connection.ts'
 import { lookUps } from './look-ups.ts'
 import { operatorStatements } from './operator-statements.ts'
 import { requestStatements } from './request-statements.ts'
+import { windowSums } from './window-sums.ts'
 
 /** `chain`: the port to the chains of the store to which `db` connects. */
 export const prepareStatements = (db: Connection, chain: ChainPlace) => ({
   ...requestStatements(db),
   ...operatorStatements(db),
   ...lookUps(db),
+  windowSums: windowSums(db),
   chain,
 })
 

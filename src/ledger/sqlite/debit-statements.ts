@@ -34,6 +34,15 @@ export function prepareDebitStatements(db: Database) {
       `UPDATE keys SET spent_picos = spent_picos + ?2, last_synced_at = max(last_synced_at, ?3), last_used_at = max(coalesce(last_used_at, 0), ?3)
        WHERE number = ?1`,
     ),
+    /** key, hour, cost */
+    addKeyHour: db.prepare<undefined, [number, number, bigint]>(
+      'INSERT INTO key_hours (key_number, hour, spent_picos) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET spent_picos = spent_picos + ?3',
+    ),
+    /** key (its account and plan are looked up), hour, cost */
+    addAccountHour: db.prepare<undefined, [number, number, bigint]>(
+      `INSERT INTO account_hours (account_number, hour, plan, spent_picos) SELECT account_number, ?2, plan, ?3 FROM keys WHERE number = ?1
+       ON CONFLICT DO UPDATE SET spent_picos = spent_picos + ?3`,
+    ),
     /** key, day, price (its model is written beside it), requests, the six counters, cost, waived, estimated */
     addUsage: db.prepare(
       `INSERT INTO usage_daily (key_number, day, model_number, price_number, requests, ${COUNTERS.join(', ')}, cost_picos, waived_picos, estimated_picos)

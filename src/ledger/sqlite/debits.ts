@@ -77,8 +77,8 @@ export class SqliteDebits implements Debits {
   }
 
   flush(): void {
-    const { debitAccount, debitKey, addUsage } = this.#statements
-    const { accounts, keys, days } = this.#sums
+    const { debitAccount, debitKey, addUsage, addKeyHour, addAccountHour } = this.#statements
+    const { accounts, keys, days, hours } = this.#sums
     for (const [account, cost] of accounts) {
       const { count, blob } = this.#heads.endOf(account)
       debitAccount.run(account, cost, count, blob)
@@ -86,6 +86,10 @@ export class SqliteDebits implements Debits {
     for (const [key, { cost, at }] of keys) debitKey.run(key, cost, at)
     for (const { key, day, price, requests, cost, waived, estimated, ...usage } of days) {
       addUsage.run(key, day, price, requests, ...countersOf(usage), cost, waived, estimated)
+    }
+    for (const { key, hour, cost } of hours) {
+      addKeyHour.run(key, hour, cost)
+      addAccountHour.run(key, hour, cost)
     }
     this.#sums.clear()
     this.#besides.flush()

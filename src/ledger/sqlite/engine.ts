@@ -1,12 +1,13 @@
 /** Transactions on the ledger's file: each begins as a writing one, since there is one writer, and is flushed if its writes need it. Rules: ledger.md "Group commit". */
 
 import type { Database, Statement } from 'bun:sqlite'
+import type { LeaseAnswer } from '../lease-move.ts'
 import type { KeyChange } from '../ledger.ts'
 import type { Operation } from '../operation.ts'
 import type { Numbers } from '../sql/numbers.ts'
 import { numberIn } from '../sql/numbers.ts'
 import { prepareStatements, type Statements } from '../sql/statements.ts'
-import type { LeaseAnswer, LeaseTask } from '../task.ts'
+import type { LeaseTask } from '../task.ts'
 import type { LedgerFault } from '../thread-messages.ts'
 import type { Engine, Purpose, Verdict } from '../writing/engine.ts'
 import { chainPlaceOf } from './chain-place.ts'
@@ -26,11 +27,11 @@ export class SqliteEngine implements Engine {
   readonly #commit: Statement
   #isSynchronousFull = true
 
-  /** Writes the boot of this process into the file. `node`: the file's id. `now`: Unix milliseconds. */
-  constructor(db: Database, node: string, bootId: string, now: number) {
+  /** Writes the boot of this process into the file. `node`: the file's id. `now`, `clock`: Unix milliseconds. */
+  constructor(db: Database, node: string, bootId: string, now: number, clock: () => number) {
     this.db = db
     this.statements = prepareStatements(db, chainPlaceOf(db))
-    this.relays = new SqliteRelays(db, this.statements)
+    this.relays = new SqliteRelays(db, this.statements, clock)
     this.#debitStatements = prepareDebitStatements(db)
     this.#begin = db.prepare('BEGIN IMMEDIATE')
     this.#commit = db.prepare('COMMIT')

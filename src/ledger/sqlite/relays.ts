@@ -4,19 +4,22 @@
  */
 
 import type { Database } from 'bun:sqlite'
+import { type Budgets, HOUR_MS, hourAt } from '../../core/windows.ts'
+import type { LeaseAnswer, LeaseAsk, LeaseMove, RelayRuns } from '../lease-move.ts'
 import type { KeyChange } from '../ledger.ts'
 import type { NodeMessage } from '../nodes.ts'
 import type { Operation } from '../operation.ts'
 import { numberIn } from '../sql/numbers.ts'
 import type { Statements } from '../sql/statements.ts'
-import type { Debit, LeaseAnswer, LeaseAsk, LeaseMove, RelayRuns } from '../task.ts'
+import type { Debit } from '../task.ts'
 import { messagesOf } from '../writing/node-messages.ts'
-import { RelayLeases } from '../writing/relay-leases.ts'
+import { leasedWindows } from '../writing/relay-lease-sides.ts'
+import { type LeasedRows, RelayLeases } from '../writing/relay-leases.ts'
 import type { StoreRelays } from '../writing/store.ts'
 import { isStorageFailure } from './storage-failure.ts'
 
-type AccountRow = Readonly<{ balance: bigint; isActive: bigint }>
-type KeyRow = Readonly<{ limitPicos: bigint | null; spentPicos: bigint; isActive: bigint }>
+type AccountRow = Readonly<{ balance: bigint; isActive: bigint; hasBudgets: bigint }>
+type KeyRow = Readonly<{ limitPicos: bigint | null; spentPicos: bigint; isActive: bigint; plan: string }>
 
 /** The lane in messages about changes of the ledger's own process; no relay has it, so every relay takes them. */
 const OWN_LANE = 0
@@ -28,17 +31,23 @@ export class SqliteRelays implements StoreRelays {
   readonly #leases = new RelayLeases()
   /** Boots that were relays of this process and are none any more. */
   readonly #ended = new Set<number>()
+  readonly #now: () => number
+  /** The newest hour for which leases were granted: a clock that goes back does not open an earlier window again. */
+  #hour = 0
   #isGranting = true
   #announced: NodeMessage[] = []
   #news: NodeMessage[] = []
 
-  constructor(db: Database, statements: Statements) {
+  /** `now`: Unix milliseconds. */
+  constructor(db: Database, statements: Statements, now: () => number) {
     this.#statements = statements
+    this.#now = now
     this.#account = db.prepare<AccountRow, [number]>(
-      'SELECT balance_picos AS balance, is_active AS "isActive" FROM accounts WHERE number = ?',
+      `SELECT balance_picos AS balance, is_active AS "isActive", EXISTS (SELECT 1 FROM budgets WHERE account_number = number) AS "hasBudgets"
+       FROM accounts WHERE number = ?`,
     )
     this.#key = db.prepare<KeyRow, [number]>(
-      'SELECT limit_picos AS "limitPicos", spent_picos AS "spentPicos", is_active AS "isActive" FROM keys WHERE number = ?',
+      'SELECT limit_picos AS "limitPicos", spent_picos AS "spentPicos", is_active AS "isActive", plan FROM keys WHERE number = ?',
     )
   }
 
@@ -48,7 +57,7 @@ export class SqliteRelays implements StoreRelays {
       // A relay whose boot is in the file needs no write, so a full disk does not keep it out.
       if (bootNumber.get(bootId) === null) insertBoot.run({ id: bootId, node: 'relay', startedAt: now })
       const boot = numberIn(bootNumber.get(bootId))
-      this.#leases.join(boot, runs)
+      this.#leases.join(boot, runs, this.#hourNow())
       return boot
     } catch (error) {
       if (!isStorageFailure(error)) throw error
@@ -78,7 +87,7 @@ export class SqliteRelays implements StoreRelays {
   }
 
   noteSettled({ boot, ...debit }: Debit): void {
-    if (boot !== undefined) this.#leases.noteSettled(boot, debit)
+    if (boot !== undefined) this.#leases.noteSettled(boot, debit, (key) => this.#key.get(key)?.plan ?? '')
   }
 
   /** Undefined: the process is not a relay any more, other relays have not yet said what they hold, or there is no such account. */
@@ -87,13 +96,42 @@ export class SqliteRelays implements StoreRelays {
     const account = this.#account.get(accountNumber)
     if (account === null || !this.#isGranting) return undefined
     const key = this.#key.get(keyNumber)
-    const answer = this.#leases.move(boot, move, {
-      balancePicos: account.balance,
-      isActive: account.isActive === 1n,
-      key: key === null ? undefined : { ...key, isActive: key.isActive === 1n },
-    })
+    const answer = this.#leases.move(boot, move, this.#rowsOf(move, account, key))
     if (answer?.verdict === 'wanted') this.#news.push({ kind: 'giveBack', lane: boot, accountNumber, keyNumber })
     return answer
+  }
+
+  #rowsOf(move: LeaseAsk | LeaseMove, account: AccountRow, key: KeyRow | null): LeasedRows {
+    const hour = this.#hourNow()
+    const asked = 'windows' in move ? move.windows : undefined
+    const { accountNumber, keyNumber, plan } = move
+    const hasWindows = account.hasBudgets === 1n || asked !== undefined
+    const of = { key: keyNumber, account: accountNumber, plan: plan?.name ?? key?.plan ?? '' }
+    const sums = hasWindows ? this.#statements.windowSums(of, hour) : undefined
+    const windowsOf = (spent: readonly bigint[] | undefined, budgets: Budgets | undefined) =>
+      leasedWindows(hour, spent ?? [], budgets ?? [])
+    return {
+      hour,
+      ledgerMs: Math.max(this.#now(), hour * HOUR_MS),
+      isActive: account.isActive === 1n,
+      balancePicos: account.balance,
+      spentPicos: key?.spentPicos ?? 0n,
+      account: { left: account.balance, windows: windowsOf(sums?.account, sums?.accountBudgets) },
+      plan: plan === undefined ? undefined : { left: undefined, windows: windowsOf(sums?.plan, asked?.planBudgets) },
+      key:
+        key === null
+          ? undefined
+          : {
+              left: key.limitPicos === null ? undefined : key.limitPicos - key.spentPicos,
+              windows: windowsOf(sums?.key, sums?.keyBudgets),
+              isActive: key.isActive === 1n,
+            },
+    }
+  }
+
+  #hourNow(): number {
+    this.#hour = Math.max(this.#hour, hourAt(this.#now()))
+    return this.#hour
   }
 
   announce(operation: Operation, changes: readonly KeyChange[]): void {

@@ -41,13 +41,13 @@ export class SqliteStore implements Store {
   /** The time of the last settle, in Unix milliseconds. */
   #now: number
 
-  /** `db` is a writer's connection from db/open.ts. Writes the boot of this process into the file. `now`: Unix milliseconds. Throws what SQLite says. */
-  constructor(db: Database, bootId: string, now: number) {
+  /** `db` is a writer's connection from db/open.ts. Writes the boot of this process into the file. `now`: Unix milliseconds; `clock`: by which relays are granted leases. Throws what SQLite says. */
+  constructor(db: Database, bootId: string, now: number, clock: () => number = Date.now) {
     this.#db = db
     this.generations = new Generations(db)
     this.#progressOfLog = new ProgressOfLog(db)
     this.#position = positionOf(db)
-    this.#engine = new SqliteEngine(db, this.#position.ledger, bootId, now)
+    this.#engine = new SqliteEngine(db, this.#position.ledger, bootId, now, clock)
     this.#writes = new GroupWrites(this.#engine)
     this.#pages = new PageTable(db)
     this.#orphaned = prepareOrphanedCheckpoints(db, ne(marks.bootNumber, this.#engine.boot), -1)

@@ -3,12 +3,13 @@
  * "Two stores".
  */
 
+import type { LeaseAnswer } from '../lease-move.ts'
 import type { KeyChange } from '../ledger.ts'
 import type { Operation } from '../operation.ts'
 import type { Connection } from '../sql/connection.ts'
 import type { Numbers } from '../sql/numbers.ts'
 import type { Statements } from '../sql/statements.ts'
-import type { LeaseAnswer, LeaseTask, Task, WriteTask } from '../task.ts'
+import type { LeaseTask, Task, WriteTask } from '../task.ts'
 import type { LedgerFault } from '../thread-messages.ts'
 import type { Debits } from './debits.ts'
 
@@ -43,6 +44,8 @@ export interface Engine {
   moveLeases?(tasks: readonly LeaseTask[]): readonly (LeaseAnswer | undefined)[]
   /** The tasks that have to wait because another transaction keeps their rows locked, each with its account. Throws errors of the storage. */
   heldAmong?(tasks: readonly Task[]): ReadonlyMap<Task, number>
+  /** On Postgres: the time by its own clock, in Unix milliseconds; absent: the only writer's clock counts. */
+  windowTimeOf?(this: void): number
   verdictOf(error: unknown): Verdict
   /** The database's message, which holds no value of a row. */
   describe(error: unknown): string

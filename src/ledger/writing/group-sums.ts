@@ -1,6 +1,7 @@
-/** Sums of a group's receipts by account, key and day: each sum is written once. Rules: ledger.md "Group commit", "Roll-ups". */
+/** Sums of a group's receipts by account, key, day and hour of admission: each sum is written once. Rules: ledger.md "Group commit", "Roll-ups"; money.md "Budgets". */
 
 import { NO_USAGE, type Usage } from '../../core/usage.ts'
+import { hourAt } from '../../core/windows.ts'
 import type { Debit } from '../task.ts'
 
 export type DaySums = {
@@ -13,6 +14,9 @@ export type DaySums = {
   estimated: bigint
 } & { -readonly [Counter in keyof Usage]: number }
 
+/** `hour`: in which the requests were admitted, in whole hours since 1970. */
+export type HourSums = Readonly<{ key: number; hour: number }> & { cost: bigint }
+
 export type KeySums = { cost: bigint; at: number }
 
 export class GroupSums {
@@ -20,18 +24,22 @@ export class GroupSums {
   readonly keys = new Map<number, KeySums>()
   /** Sums by key, price and day. A group rarely has more than one for a key. The same key, price and day may stand here twice. */
   readonly days: DaySums[] = []
+  /** Sums by key and hour, of what cost something. The same key and hour may stand here twice. */
+  readonly hours: HourSums[] = []
 
   add(debit: Debit, price: number, day: number): void {
     const { accountNumber, keyNumber, costPicos } = debit
     this.accounts.set(accountNumber, (this.accounts.get(accountNumber) ?? 0n) + costPicos)
     this.#addToKey(keyNumber, costPicos, debit.now)
     addTo(this.#dayOf(keyNumber, day, price), debit)
+    if (costPicos > 0n) this.#addToHour(keyNumber, hourAt(debit.startedAt), costPicos)
   }
 
   clear(): void {
     this.accounts.clear()
     this.keys.clear()
     this.days.length = 0
+    this.hours.length = 0
   }
 
   #addToKey(key: number, cost: bigint, at: number): void {
@@ -41,6 +49,18 @@ export class GroupSums {
       sums.cost += cost
       if (at > sums.at) sums.at = at
     }
+  }
+
+  #addToHour(key: number, hour: number, cost: bigint): void {
+    for (let index = this.hours.length - 1; index >= 0; index--) {
+      const sums = this.hours[index]
+      if (sums?.key === key && sums.hour === hour) {
+        sums.cost += cost
+        return
+      }
+      if (this.hours.length - index >= LOOKS_BACK_MAX) break
+    }
+    this.hours.push({ key, hour, cost })
   }
 
   #dayOf(key: number, day: number, price: number): DaySums {

@@ -86,7 +86,7 @@ export class GroupWrites {
     tasks.forEach((task, index) => {
       if (!isRead(task)) return
       try {
-        answers[index] = readOf(this.#engine.statements, task)
+        answers[index] = readOf(this.#engine, task)
         this.#readProblem = undefined
       } catch (error) {
         const fault = this.#engine.faultOf(task.kind, error)

@@ -1,6 +1,7 @@
 /** Moves leases in a statement of their own after the writes of the group, so that the rows already say what is left after these. Rules: ledger.md "Leases". */
 
-import { isLease, type LeaseAnswer, type LeaseTask, type Task } from '../task.ts'
+import type { LeaseAnswer } from '../lease-move.ts'
+import { isLease, type LeaseTask, type Task } from '../task.ts'
 import type { LedgerFault } from '../thread-messages.ts'
 import type { Engine } from './engine.ts'
 import { HELD_TRIES_MAX, type HeldRows } from './held-rows.ts'

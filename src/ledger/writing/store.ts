@@ -4,10 +4,11 @@
  */
 
 import type { PriceVersion } from '../columns/parts.ts'
+import type { RelayRuns } from '../lease-move.ts'
 import type { KeyChange } from '../ledger.ts'
 import type { NodeIdentity, NodeMessage } from '../nodes.ts'
 import type { SpillsAt } from '../place.ts'
-import type { Answer, RelayRuns, Task } from '../task.ts'
+import type { Answer, Task } from '../task.ts'
 import type { LedgerFault, Loss } from '../thread-messages.ts'
 import type { Spilled } from './spill-records.ts'
 

@@ -3,18 +3,29 @@
 import { accountIdsOf, type TokenRecord } from '../../core/api-token.ts'
 import { type ForeignHeads, headOf } from '../../core/foreign-secret.ts'
 import type { ForeignForm } from '../../core/key.ts'
+import { hourAt } from '../../core/windows.ts'
+import type { KeyState } from '../key-state.ts'
 import type { IdempotentUse } from '../ledger.ts'
 import type { Statements } from '../sql/statements.ts'
-import type { Answer, FoundKey, KeyState, ReadTask } from '../task.ts'
+import type { Answer, FoundKey, ReadTask } from '../task.ts'
+import type { Engine } from './engine.ts'
 
-export function readOf(statements: Statements, task: ReadTask): Answer {
+type Reading = Pick<Engine, 'statements' | 'windowTimeOf'>
+
+export function readOf(engine: Reading, task: ReadTask): Answer {
+  const { statements } = engine
   switch (task.kind) {
-    case 'findKey':
-      return findKey(statements, task.secretHash)
+    case 'findKey': {
+      const found = findKey(statements, task.secretHash)
+      return found && { ...found, state: withSums(engine, found.state, task.now) }
+    }
     case 'foreignHeads':
       return foreignHeads(statements)
     case 'keyStates':
-      return task.keyIds.map((keyId) => statements.keyState.get({ keyId })).filter((state) => state !== undefined)
+      return task.keyIds
+        .map((keyId) => statements.keyState.get({ keyId }))
+        .filter((state) => state !== undefined)
+        .map((state) => withSums(engine, state, task.now))
     case 'findIdempotency':
       return findIdempotency(statements, task)
     case 'findToken':
@@ -22,11 +33,17 @@ export function readOf(statements: Statements, task: ReadTask): Answer {
   }
 }
 
+function withSums({ statements, windowTimeOf }: Reading, state: KeyState, now: number | undefined): KeyState {
+  if (now === undefined) return state
+  const { keyNumber: key, accountNumber: account, plan } = state
+  return { ...state, sums: statements.windowSums({ key, account, plan }, hourAt(windowTimeOf?.() ?? now)) }
+}
+
 function findKey(statements: Statements, secretHash: Uint8Array): FoundKey | undefined {
   const found = statements.keyOfSecret.get({ hash: Buffer.from(secretHash) })
   if (found === undefined) return undefined
   const { keyNumber, accountNumber, spentPicos, balancePicos, lastSyncedAt, toppedUpAt, ...record } = found
-  const { id: keyId, accountId, isActive, isAccountActive, expiresAt, limitPicos } = record
+  const { id: keyId, accountId, plan, isActive, isAccountActive, expiresAt, limitPicos } = record
   const state: KeyState = {
     keyId,
     keyNumber,
@@ -38,6 +55,7 @@ function findKey(statements: Statements, secretHash: Uint8Array): FoundKey | und
     limitPicos,
     spentPicos,
     balancePicos,
+    plan,
     lastSyncedAt,
     toppedUpAt,
   }

@@ -6,7 +6,7 @@
 import { expect } from 'bun:test'
 import { differences } from '../../../src/ledger/chain/verify.ts'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
-import { createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../../support/ledger.ts'
+import { answerText, createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../../support/ledger.ts'
 import { asking, throughPort } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres, startSyncDriver } from '../../support/postgres-connection.ts'
@@ -105,7 +105,7 @@ for (const [what, loss, spent] of [
     // The server may count as silent for a moment more.
     const answers: string[] = []
     const holdNext = async (): Promise<boolean> =>
-      answers.push(await hold(`next_${answers.length + 1}`, '9.9')) > 0 && answers.at(-1) === 'held'
+      answers.push(answerText(await hold(`next_${answers.length + 1}`, '9.9'))) > 0 && answers.at(-1) === 'held'
     await until(
       holdNext,
       () =>

@@ -26,6 +26,7 @@ const MEANT: Readonly<Record<string, { more: readonly string[]; less: readonly s
       'FOREIGN KEY (boot_number) REFERENCES boots(number)',
       'FOREIGN KEY (key_number) REFERENCES keys(number)',
       'FOREIGN KEY (price_number) REFERENCES price_versions(number)',
+      'FOREIGN KEY (upstream_cost_number) REFERENCES price_versions(number)',
       'FOREIGN KEY (upstream_number) REFERENCES upstreams(number)',
     ],
   },
@@ -39,6 +40,7 @@ const ONLY_ON_POSTGRES = [
   'key_rates',
   'leases',
   'nodes',
+  'plan_leases',
   'rate_levels',
   'rate_running',
 ]
@@ -159,7 +161,8 @@ postgresTest('the same triggers, TRUNCATE refused where DELETE is, and those tha
   const truncate = Object.entries(TRIGGERS)
     .filter(([name]) => name.endsWith('_no_delete'))
     .map(([name, table]) => [name.replace('delete', 'truncate'), table] as const)
-  const told = { ...TRIGGERS, ...Object.fromEntries(truncate), receipts_references: 'receipts' }
+  const own = { receipts_references: 'receipts', receipts_count_hours: 'receipts', nodes_free_plan_leases: 'nodes' }
+  const told = { ...TRIGGERS, ...Object.fromEntries(truncate), ...own }
   expect(Object.fromEntries(made.map(({ name, table }) => [name, table]))).toEqual(told)
   const numbered = db
     .query<{ name: string }, []>("SELECT tgname AS name FROM pg_trigger WHERE tgname LIKE '%_numbered' ORDER BY 1")
