@@ -2,19 +2,31 @@
 
 import { Argument, type Command, Option } from 'commander'
 import { type Picos, toUsdText, usdFields, ZERO } from '../core/money.ts'
-import { isoOrNull } from '../core/utc.ts'
 import type { CreditKind, Earlier, Operation } from '../ledger/operation.ts'
 import { creditOf, firstTopUp } from '../ledger/operations/account-writes.ts'
 import { newId } from '../ledger/operations/new-id.ts'
 import type { AccountReport } from '../ledger/reading/account-lists.ts'
-import { REF_WITHOUT_BALANCE, readAmount, readBudget, readCorrection, readName, readReason, readRef } from './arguments.ts'
+import { accountDocument, accountFacts, accountTable } from './account-text.ts'
+import { windowDocument, windowFacts, windowsOfAccount } from './account-windows.ts'
+import {
+  type Limit,
+  REF_WITHOUT_BALANCE,
+  readAmount,
+  readBudget,
+  readCorrection,
+  readLimit,
+  readName,
+  readReason,
+  readRef,
+} from './arguments.ts'
+import { budgetOf, type PerOption, perOption } from './budgets.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { withHeldNow } from './held-now.ts'
 import { operate, type Why, withReason } from './operate.ts'
 import { type PagingOptions, sayPage, withPaging } from './paging.ts'
 import { accountNamed, readReport } from './read-report.ts'
-import { factsText, tableText, timeText, usdText } from './text.ts'
+import { factsText, usdText } from './text.ts'
 
 const ACCOUNT = '<ACCOUNT>'
 const ACCOUNT_TEXT = 'id or name of an account'
@@ -40,6 +52,9 @@ export function addAccounts(program: Command, run: Run): void {
     .addOption(new Option('--state <STATE>', 'only those that are so').choices(['live', 'disabled']))
   list.action((options: ListOptions) => run(list, (context) => listAccounts(context, options)))
 
+  const show = withJson(accounts.command('show')).description('show one account').argument(ACCOUNT, ACCOUNT_TEXT)
+  show.action((account: string) => run(show, (context) => showAccount(context, account)))
+
   const rename = withReason(withJson(accounts.command('rename')))
     .description('give an account another name')
     .argument(ACCOUNT, ACCOUNT_TEXT)
@@ -63,6 +78,7 @@ export function addAccounts(program: Command, run: Run): void {
     ),
   )
 
+  addBudgets(accounts, run)
   addCredits(accounts, run)
   for (const [name, isActive] of [
     ['disable', false],
@@ -77,6 +93,30 @@ export function addAccounts(program: Command, run: Run): void {
       ),
     )
   }
+}
+
+function addBudgets(accounts: Command, run: Run): void {
+  const limit = withReason(withJson(accounts.command('limit')))
+    .description('set or remove a budget of all keys of an account together for each hour, day, week or month')
+    .argument(ACCOUNT, ACCOUNT_TEXT)
+    .argument('<USD|none>', 'the budget', readLimit)
+    .addOption(perOption().makeOptionMandatory())
+  limit.action((account: string, wanted: Limit, options: Why & Required<PerOption>) =>
+    run(limit, (context) => changeAccount(context, account, options, ({ id }, now) => budgetOf(id, null, options.per, wanted, now))),
+  )
+  const plan = withReason(withJson(accounts.command('plan')))
+    .description('set the plan that new keys of its customers get')
+    .argument(ACCOUNT, ACCOUNT_TEXT)
+    .argument('<PLAN|none>', 'a plan of the configuration; none: the default')
+  plan.action((account: string, wanted: string, why: Why) => run(plan, (context) => setPlan(context, account, wanted, why)))
+}
+
+function setPlan(context: CommandContext, account: string, wanted: string, why: Why): Promise<ExitCode | Stop> | Stop {
+  const { plans } = context.config.catalog
+  if (wanted !== 'none' && !plans.has(wanted))
+    return wrongUse(`there is no plan "${wanted}"; the configuration has ${[...plans.keys()].join(', ')}`)
+  const plan = wanted === 'none' ? null : wanted
+  return changeAccount(context, account, why, ({ id }, now) => ({ kind: 'setAccountPlan', accountId: id, plan, now }))
 }
 
 function addCredits(accounts: Command, run: Run): void {
@@ -159,7 +199,11 @@ async function showAccount(context: CommandContext, name: string): Promise<ExitC
   const found = accountNamed(context, name)
   if (isStop(found)) return found
   const account = await withHeldNow(context, 'accountId', found)
-  context.say(accountDocument(account), () => factsText(accountFacts(account)))
+  const windows = windowsOfAccount(context, account.id)
+  if (isStop(windows)) return windows
+  context.say({ ...accountDocument(account), budgets: windows.map(windowDocument) }, () =>
+    factsText([...accountFacts(account), ...windowFacts(windows)]),
+  )
   return EXIT.ok
 }
 
@@ -175,47 +219,3 @@ async function changeAccount(
   const done = await operate(context, operationOn(account, context.environment.now()), { ...why, create: false })
   return isStop(done) ? done : showAccount(context, account.id)
 }
-
-const accountDocument = (account: AccountReport) => ({
-  id: account.id,
-  name: account.name,
-  ...usdFields('balance', account.balancePicos),
-  ...usdFields('credited', account.creditedPicos),
-  ...usdFields('spent', account.spentPicos),
-  ...usdFields('held', account.heldPicos),
-  keys: account.keyCount,
-  is_active: account.isActive,
-  tags_user_ids: account.tagsUserIds,
-  created_at: isoOrNull(account.createdAt),
-})
-
-const stateText = (account: AccountReport): string => (account.isActive ? 'live' : 'disabled')
-
-const accountFacts = (account: AccountReport): readonly (readonly [string, string])[] => [
-  ['id', account.id],
-  ['name', account.name],
-  ['balance', usdText(account.balancePicos)],
-  ['credited', usdText(account.creditedPicos)],
-  ['spent', usdText(account.spentPicos)],
-  ['held', usdText(account.heldPicos)],
-  ['state', stateText(account)],
-  ['tags', account.tagsUserIds ? 'by x-spend-tag and the ids of end users' : 'by x-spend-tag'],
-  ['created', timeText(account.createdAt)],
-]
-
-/** `isPart`: a filter or a cursor leaves out some accounts. */
-const accountTable = (accounts: readonly AccountReport[], isPart: boolean): string =>
-  tableText(
-    ['ID', 'NAME', 'BALANCE', 'CREDITED', 'SPENT', 'HELD', 'KEYS', 'STATE'],
-    accounts.map((account) => [
-      account.id,
-      account.name,
-      usdText(account.balancePicos),
-      usdText(account.creditedPicos),
-      usdText(account.spentPicos),
-      usdText(account.heldPicos),
-      String(account.keyCount),
-      stateText(account),
-    ]),
-    isPart ? 'No account was found.' : 'There are no accounts yet: `tollgate accounts create NAME` makes one.',
-  )

@@ -5,9 +5,10 @@ import { usdFields } from '../core/money.ts'
 import { ratesAsSet, rateText } from '../core/token-buckets.ts'
 import { isoOrNull } from '../core/utc.ts'
 import type { KeyReport } from '../ledger/reading/account-lists.ts'
+import { budgetDocument, budgetFacts } from './budgets.ts'
 import { tableText, timeText, usdText } from './text.ts'
 
-/** `balance_usd` is what the key may spend: the smaller of its account's balance and what its limit leaves. */
+/** `balance_usd` is what the key may spend: the least of its account's balance and what its limit and budgets leave. */
 export const keyDocument = (key: KeyReport, now: number) => {
   const { balance_usd, ...balance } = usdFields('balance', key.availablePicos)
   return {
@@ -24,6 +25,7 @@ export const keyDocument = (key: KeyReport, now: number) => {
     ...usdFields('held', key.heldPicos),
     ...usdFields('limit', key.limitPicos),
     rates: key.rates == null ? null : ratesAsSet(key.rates),
+    budgets: (key.windows ?? []).map(budgetDocument),
     is_active: key.isActive,
     is_account_active: key.isAccountActive,
     state: stateOf(key, now),
@@ -43,6 +45,7 @@ export const keyFacts = (key: KeyReport, now: number): readonly (readonly [strin
   ['held', usdText(key.heldPicos)],
   ['limit', usdText(key.limitPicos)],
   ...(key.rates == null ? [] : [['rates', rateText(key.rates)] as const]),
+  ...budgetFacts(key.windows ?? []),
   ['expires', timeText(key.expiresAt)],
   ['state', stateOf(key, now)],
   ['created', timeText(key.createdAt)],

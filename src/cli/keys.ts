@@ -13,6 +13,7 @@ import { extension, newKey, OVERLAP_HOURS_MAX, PROMISED, rotation } from '../led
 import { newId } from '../ledger/operations/new-id.ts'
 import type { KeyReport } from '../ledger/reading/account-lists.ts'
 import { type Limit, limitPicosOf, REF_WITHOUT_BALANCE, readBudget, readLimit, readName, readRef, wholeNumber } from './arguments.ts'
+import { budgetOf, type PerOption, perOption, withWindows } from './budgets.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { withHeldNow } from './held-now.ts'
@@ -66,13 +67,12 @@ export function addKeys(program: Command, run: Run): Command {
   )
 
   const limit = withReason(withJson(keys.command('limit')))
-    .description('set or remove the spend limit')
+    .description('set or remove the spend limit, or a budget for each hour, day, week or month')
     .argument(KEY, KEY_TEXT)
     .argument('<USD|none>', 'the limit', readLimit)
-  limit.action((key: string, wanted: Limit, why: Why) =>
-    run(limit, (context) =>
-      changeKey(context, key, why, ({ id }, now) => ({ kind: 'setKeyLimit', keyId: id, limitPicos: limitPicosOf(wanted), now })),
-    ),
+    .addOption(perOption())
+  limit.action((key: string, wanted: Limit, options: Why & PerOption) =>
+    run(limit, (context) => changeKey(context, key, options, (found, now) => limitOf(found, wanted, options, now))),
   )
 
   const extend = withReason(withJson(keys.command('extend')))
@@ -152,7 +152,7 @@ function listKeys(context: CommandContext, { account: accountName, name, state, 
   if (isStop(page)) return page
   return sayPage(
     context,
-    page,
+    { ...page, rows: page.rows.map((key) => withWindows(context, key)) },
     (key) => keyDocument(key, now),
     (keys) => keyTable(keys, now, isPart),
   )
@@ -181,6 +181,9 @@ export async function changeKey(
   const done = await operate(context, operation, { ...why, create: false })
   return isStop(done) ? done : showKey(context, key.id)
 }
+
+const limitOf = ({ id, accountId }: KeyReport, wanted: Limit, { per }: PerOption, now: number): Operation =>
+  per === undefined ? { kind: 'setKeyLimit', keyId: id, limitPicos: limitPicosOf(wanted), now } : budgetOf(accountId, id, per, wanted, now)
 
 function extendBy(key: KeyReport, days: number, now: number): Operation | Stop {
   const extended = extension(key, days, now)

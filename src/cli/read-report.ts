@@ -3,8 +3,9 @@
 import { readProblem } from '../ledger/open-for-reading.ts'
 import type { AccountReport, KeyReport, ReportProblem } from '../ledger/reading/account-lists.ts'
 import { openReport, type Report } from '../ledger/report.ts'
+import { withWindows } from './budgets.ts'
 import type { CommandContext } from './command-context.ts'
-import { noLedger, type Stop, wrongUse } from './environment.ts'
+import { isStop, noLedger, type Stop, wrongUse } from './environment.ts'
 
 /** How long a statement may take: one statement of `verify` looks at every row. */
 export const STATEMENT_MS = 600_000
@@ -26,7 +27,10 @@ export function readReport<T>(context: CommandContext, read: (report: Report) =>
 
 /** The key with this id or name. */
 export const keyNamed = (context: CommandContext, name: string): KeyReport | Stop =>
-  readReport(context, (report) => foundOr(report.accounts.key(name)))
+  readReport(context, (report) => {
+    const found = foundOr(report.accounts.key(name, context.environment.now()))
+    return isStop(found) ? found : withWindows(context, found)
+  })
 
 export const accountNamed = (context: CommandContext, name: string): AccountReport | Stop =>
   readReport(context, (report) => foundOr(report.accounts.account(name)))

@@ -136,3 +136,30 @@ test('tables and facts are for people: no colour, a line an account', async () =
   const { out: facts } = await place.run('accounts', 'create', 'acme', '--balance', '12.50')
   expect(facts).toMatch(/^name +acme\nbalance +\$12\.500000\ncredited +\$12\.500000$/m)
 })
+
+test('a budget of an account, and one of a plan over its keys, are shown with what they leave, and taken away', async () => {
+  place.write('tollgate.toml', '[plans.default]\nmodels = ["*"]\nbudgets = [{ usd = "5", per = "day" }]\n')
+  await place.json('accounts', 'create', 'acme', '--balance', '25')
+  expect(await place.json('accounts', 'limit', 'acme', '10', '--per', 'month')).toMatchObject({
+    budgets: [
+      { plan: null, per: 'month', limit_usd: 10, spent_usd: 0, left_usd: 10 },
+      { plan: 'default', per: 'day', limit_usd: 5, left_usd: 5 },
+    ],
+  })
+  expect((await place.run('accounts', 'show', 'acme')).out).toMatch(/per day, keys of default +\$5\.000000 of \$5\.000000 left until/)
+  await place.json('keys', 'create', '--name', 'app', '--account', 'acme')
+  expect(await place.json('keys', 'limit', 'app', '2', '--per', 'hour')).toMatchObject({
+    balance_usd: 2,
+    limit_usd: null,
+    budgets: [
+      { per: 'hour', left_usd: 2 },
+      { per: 'month', left_usd: 10 },
+      { per: 'day', left_usd: 5 },
+    ],
+  })
+  expect(await place.json('keys', 'limit', 'app', 'none', '--per', 'hour')).toMatchObject({ balance_usd: 5 })
+  expect(await place.json('accounts', 'limit', 'acme', 'none', '--per', 'month')).toMatchObject({ budgets: [{ plan: 'default' }] })
+  expect((await place.run('accounts', 'limit', 'acme', '1', '--per', 'year')).code).toBe(2)
+  expect(await place.json('accounts', 'plan', 'acme', 'default')).toMatchObject({ plan: 'default' })
+  expect((await place.run('accounts', 'plan', 'acme', 'gold')).err).toContain('there is no plan "gold"')
+})

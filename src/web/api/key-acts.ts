@@ -19,7 +19,7 @@ import { wrongName } from './name-field.ts'
 import type { Running } from './running.ts'
 import { refuseUnread } from './unread.ts'
 
-/** The plan of keys that people make: only an operator gives a key another plan. */
+/** The plan of keys that people make, where an operator gave their account none: only operators choose plans. */
 const PLAN = 'default'
 const PAGE = 50
 const KEYS_MAX = 1_000
@@ -78,9 +78,10 @@ export function keyActs({ world }: Pick<Site, 'world'>, running: Running) {
     if (account === undefined) return missing()
     if (typeof account === 'string') return refuseUnread(account)
     if (account.keyCount >= KEYS_MAX) return refuse(409, `An account has at most ${KEYS_MAX} keys`)
-    if (!world.catalog().plans.has(PLAN)) return refuse(409, `There is no plan "${PLAN}" for new keys: ask the operator`)
+    const plan = account.plan ?? PLAN
+    if (!world.catalog().plans.has(plan)) return refuse(409, `There is no plan "${plan}" for new keys: ask the operator`)
     const { id: keyId, name, expires_in_days: expiresInDays } = body
-    const wanted = { keyId, name, accountId, plan: PLAN, limitPicos: limit.picos, expiresInDays, topUp: null }
+    const wanted = { keyId, name, accountId, plan, limitPicos: limit.picos, expiresInDays, topUp: null }
     const { operation, secret } = newKey(wanted, clock.now(), random)
     const failed = wrongName(name) ?? (await perform(operation, caller))
     return failed ?? { id: keyId, secret }

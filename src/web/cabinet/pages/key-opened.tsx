@@ -110,6 +110,12 @@ const Status = ({ api, turn, refresh }: Part) => {
               <dd>{key.expires_at !== null && <Ago iso={key.expires_at} />}</dd>
             </div>
           </dl>
+          {key.budgets.map((budget) => (
+            <p class="note" key={`${budget.per} ${budget.limit_usd_exact}`}>
+              <Usd exact={budget.left_usd_exact} /> of <Usd exact={budget.limit_usd_exact} /> a {budget.per} left until{' '}
+              {showDate(budget.resets_at)}
+            </p>
+          ))}
           {key.would_be_refused === null ? (
             <p class="note">{KEY_WORDS.admitted}</p>
           ) : (

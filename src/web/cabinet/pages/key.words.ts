@@ -34,6 +34,8 @@ export function failureWords(status: number, message: string, retryAfterS: numbe
 export const REFUSED_WORDS = {
   balance_used: 'A request would be refused now: the account’s balance is used up. Top it up.',
   limit_used: 'A request would be refused now: the key’s spend limit is used up. Its owner can raise it.',
+  window_used: 'A request would be refused now: a budget of this hour, day, week or month is used up.',
+  window_held: 'A request would have to wait now: what is left of a budget is reserved for running requests.',
   balance_held: 'A request would have to wait now: what is left of the balance is reserved for running requests.',
   limit_held: 'A request would have to wait now: what is left of the limit is reserved for running requests.',
   too_many_requests: 'A request would have to wait now: too many came within a minute.',

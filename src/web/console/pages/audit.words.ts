@@ -30,6 +30,8 @@ export const ACTIONS: Readonly<Record<string, string>> = {
   setAccess: 'access changed',
   giveLink: 'link given',
   setChat: 'chat changed',
+  setBudget: 'budget set',
+  setAccountPlan: 'plan of new keys set',
   createToken: 'token made',
   revokeToken: 'token revoked',
   reload: 'configuration read anew',
@@ -54,6 +56,14 @@ const SENTENCES: Readonly<Record<string, (line: Line) => Sentence>> = {
     plain(
       after['tagsUserIds'] === true ? 'made the ids of end users tags of the account' : 'made the ids of end users no tags of the account',
     ),
+  setBudget: ({ before, after }) => ({
+    verb: `set the budget a ${text(after['per'])} of`,
+    tail: `: ${usd(before['usd'])} → ${usd(after['usd'])}${after['setBy'] === 'customer' ? ', as its customer' : ''}`,
+  }),
+  setAccountPlan: ({ before, after }) => ({
+    verb: 'set the plan of new keys of',
+    tail: `: ${quoted(before['plan'] ?? 'default')} → ${quoted(after['plan'] ?? 'default')}`,
+  }),
   renameAccount: ({ before, after }) => ({ verb: 'renamed the account', tail: `: ${quoted(before['name'])} → ${quoted(after['name'])}` }),
   createKey: ({ after }) => ({ verb: 'made the key', tail: newKey(after) }),
   renameKey: ({ before, after }) => ({ verb: 'renamed the key', tail: `: ${quoted(before['name'])} → ${quoted(after['name'])}` }),
