@@ -11,6 +11,7 @@ import { startTestGateway } from '../support/gateway.ts'
 import { makeFolder } from '../support/ledger.ts'
 import { Browser, PASSWORD } from '../support/people.ts'
 import { openLedgerProcess } from '../support/relays.ts'
+import { until } from '../support/until.ts'
 import { Place } from './process.ts'
 
 setDefaultTimeout(120_000)
@@ -47,6 +48,37 @@ test('a person comes in and stays in over all relays, and wrong passwords count 
   const guesses = await Promise.all(Array.from({ length: 20 }, () => browserAt(gateway.url).signIn('ada@example.com', 'a wrong password')))
   const statuses = guesses.map(({ status }) => status)
   expect([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length]).toEqual([5, 15])
+})
+
+test('the operator’s API is one over all relays: one key for one Idempotency-Key, a reload in each process, a revoked token is refused by all', async () => {
+  const gateway = await place.serve({ args: ['--processes', '2'] })
+  const urls = () => [...new Set([...gateway.err().matchAll(/"operator_url":"([^"]+)"/g)].map(([, url = '']) => url))]
+  await until(() => urls().length === 3)
+  const { id, token } = await place.json<{ id: string; token: string }>('tokens', 'create', 'shop', '--scope', 'all')
+  const ask = (url: string, path: string, init: RequestInit = {}) =>
+    fetch(`${url}/api/v1${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...init.headers },
+    })
+  const create = (url: string) =>
+    ask(url, '/keys', {
+      method: 'POST',
+      headers: { 'idempotency-key': 'order-1' },
+      body: JSON.stringify({ name: 'one', balance_usd: '5' }),
+    })
+  const made = await Promise.all(
+    [...urls(), ...urls()].map(async (url) => (await (await create(url)).json()) as { id: string; secret: string | null }),
+  )
+  expect(new Set(made.map((key) => key.id)).size).toBe(1)
+  const [secret] = made.flatMap((key) => (key.secret === null ? [] : [key.secret]))
+  const body = JSON.stringify({ model: 'claude-sonnet-5-5', max_tokens: 20, messages: [{ role: 'user', content: 'Hi' }] })
+  expect((await fetch(`${gateway.url}/v1/messages`, { method: 'POST', headers: { 'x-api-key': secret ?? '' }, body })).status).toBe(200)
+  const reloads = () => gateway.err().split('configuration reloaded').length - 1
+  const before = reloads()
+  expect((await ask(urls().at(-1) ?? '', '/reload', { method: 'POST', body: '{}' })).status).toBe(200)
+  await until(() => reloads() - before === 3)
+  await place.json('tokens', 'revoke', id)
+  for (const url of urls()) expect((await ask(url, '/accounts')).status).toBe(401)
 })
 
 test('an event of Stripe is booked by the relay that hears it, once, whichever relays hear it again, and is there to spend at once on all', async () => {

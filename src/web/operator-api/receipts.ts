@@ -44,7 +44,12 @@ const ATTEMPT = t.Object(
 const DETAIL = t.Object(
   {
     request_id: t.String(),
-    request: orNull(t.Object({ ...REQUEST_DETAIL.properties, ...OPERATOR_FIELDS }, { title: 'ReceiptDetail' })),
+    request: t.Optional(
+      t.Object(
+        { ...REQUEST_DETAIL.properties, ...OPERATOR_FIELDS },
+        { title: 'ReceiptDetail', description: 'Absent: only upstream calls are known, which no client paid for' },
+      ),
+    ),
     other_attempts: t.Array(ATTEMPT),
   },
   { title: 'RequestOfGateway', description: 'A receipt with its computation, and its other upstream calls' },
@@ -83,7 +88,7 @@ function receiptActs({ acts: { ask } }: Parts) {
     const { receipt, attempts } = found
     return {
       request_id: requestId,
-      request: receipt === undefined ? null : { ...requestDetail(receipt), ...ofOperators(receipt) },
+      ...(receipt === undefined ? {} : { request: { ...requestDetail(receipt), ...ofOperators(receipt) } }),
       other_attempts: attempts.map(attemptDocument),
     }
   }
