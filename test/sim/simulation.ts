@@ -52,6 +52,9 @@ const PRICES: readonly Prices[] = [
   { rates: ratesOf(LISTS[1] as PriceList), levels: [{ abovePromptTokens: ABOVE, rates: ratesOf(LONG) }] },
 ]
 
+/** At the upstream that answers a part of our price, at all others nothing is known. */
+const COSTS = new Map([['main', { prices: PRICES[1] as Prices, factorMillionths: 333_333 }]])
+
 const isLong = ({ input, cacheRead, cacheWrite5m, cacheWrite1h }: Usage, list: number): boolean =>
   list === 1 && input + cacheRead + cacheWrite5m + cacheWrite1h > ABOVE
 
@@ -201,6 +204,9 @@ export class Simulation {
       format: 'messages',
       isStream: true,
       ...(PRICES[list] as Prices),
+      // Of every second model the cost is known, and two of three requests have a tag.
+      ...(list === 1 ? { costs: COSTS } : {}),
+      ...(Number(id.slice(4)) % 3 === 0 ? {} : { tag: `tag-${Number(id.slice(4)) % 7}` }),
       amountPicos: picos(holdPicos),
       now: this.#time.now(),
     })
@@ -263,6 +269,7 @@ export class Simulation {
     const settled = this.#open.settle({
       attempts,
       otherAttempts,
+      hasMoved: attempts > 2,
       ...(hasAnswer ? { upstream: { name: 'main', model: 'vendor-model', messageId: `msg_${entry.id}` } } : {}),
       ...(idempotency === undefined ? {} : { idempotency }),
       requestId: entry.id,
