@@ -45,17 +45,19 @@ const ask = async (gateway: TestGateway, headers: Record<string, string>): Promi
 const byKey = (gateway: TestGateway, secret: string): Promise<number> => ask(gateway, { 'x-api-key': secret })
 
 const EXACT = 'sk-Q2_h-a9Zk1x-JvQmTt7w3A'
+/** A key of LiteLLM that never had `sk-`. */
+const PLAIN = 'PlainKeyThatWasChosenByItsOwner'
 const BARE = 'Ab3dEf6hIj9lMn2pQr5tUv8xYz1bCd4fGh7jKl0nOp3rSt6v'
 
 const both = importKeys([
-  importedAccount('user:1', [importedKey(EXACT, 'exact')]),
+  importedAccount('user:1', [importedKey(EXACT, 'exact'), importedKey(PLAIN, 'exact')]),
   importedAccount('user:2', [importedKey(BARE, 'channel')]),
 ])
 
 test('an imported key answers by the headers of our own keys, on the model routes and on the dashboard', async () => {
   const gateway = await start()
   await gateway.operate(both)
-  for (const secret of [EXACT, BARE, `sk-${BARE}`, `sk-${BARE}-12`, `${BARE}-auto-x`]) {
+  for (const secret of [EXACT, PLAIN, BARE, `sk-${BARE}`, `sk-${BARE}-12`, `${BARE}-auto-x`]) {
     for (const headers of [{ 'x-api-key': secret }, { authorization: `Bearer ${secret}` }, { authorization: `bearer ${secret}` }])
       expect([secret, headers, await ask(gateway, headers)]).toEqual([secret, headers, 200])
     expect(await ask(gateway, { 'x-api-key': secret, authorization: `Bearer ${secret}` })).toBe(401)
@@ -64,7 +66,7 @@ test('an imported key answers by the headers of our own keys, on the model route
     expect([secret, balance.status]).toEqual([secret, 200])
   }
   await gateway.idle()
-  expect(new Set(gateway.receipts().map(({ keyId }) => keyId)).size).toBe(2)
+  expect(new Set(gateway.receipts().map(({ keyId }) => keyId)).size).toBe(3)
   expect(gateway.verify()).toEqual([])
 })
 
@@ -73,6 +75,8 @@ test('a channel is cut off behind keys that have channels, and behind no others;
   await gateway.operate(both)
   const wrong = [
     `${EXACT}-12`,
+    `${PLAIN}-12`,
+    `sk-${PLAIN}`,
     EXACT.slice(3),
     `sk-${EXACT}`,
     EXACT.split('-').slice(0, 2).join('-'),

@@ -129,7 +129,7 @@ function noteRest(row: Row, { account, subject, limit, payer }: Noted, { budgets
   if (
     [row, user, team].some((one) => ['tpm_limit', 'rpm_limit', 'max_parallel_requests'].some((name) => numberIn(one, name) !== undefined))
   )
-    note('its limits of requests and tokens a minute do not come: here the plan has them')
+    note('its limits of requests and tokens do not come: give it some here by `tollgate keys rates`')
   if ([row, team].some((one) => isFilled(one, 'model_max_budget') || isFilled(one, 'budget_limits')))
     note('its budgets by model or by several windows do not come')
   if (isFilled(row, 'aliases')) note('its aliases of models do not come')

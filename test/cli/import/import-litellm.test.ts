@@ -103,7 +103,7 @@ postgresTest(
       `key mine: comes: its budget is full again every 30d there: what is left of it now comes, once`,
       `key mine: comes: its budget is rounded down: 0.0000000000006667 USD is left out`,
       `key sk-...r-00: comes: it is blocked there, and comes disabled`,
-      `key sk-...r-00: comes: its limits of requests and tokens a minute do not come: here the plan has them`,
+      `key sk-...r-00: comes: its limits of requests and tokens do not come: give it some here by \`tollgate keys rates\``,
       `key sk-...r-00: comes: the budget of team t1 is overspent: it comes as 0`,
       `key sk-...r-02: comes: its aliases of models do not come`,
     ])
