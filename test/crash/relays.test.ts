@@ -183,6 +183,26 @@ test('where the parent is killed all drain, the ledger process last, and the fil
   await place.verify()
 })
 
+test('where parent and ledger process are killed at once the relays drain, end, and leave on disk what their clients saw', async () => {
+  const gateway = await place.serve({ args: ['--processes', '2'] })
+  const relays = [1, 2].map((index) => pidOf(gateway, index))
+  const load = new Load(gateway.url)
+  const running = load.run(6)
+  await until(() => load.whole.size > 5, 'clients are answered')
+  const seen = load.whole.size
+  gateway.signal('SIGKILL')
+  process.kill(pidOf(gateway, 0), 'SIGKILL')
+  await until(() => load.whole.size > seen, 'streams end while nothing holds the ledger')
+  load.isOver = true
+  await running
+  await until(() => !relays.some(isAlive), 'they are gone')
+  const again = await place.serve({ args: ['--processes', '2'] })
+  again.signal('SIGTERM')
+  await again.exited
+  expectBooked(load.whole)
+  await place.verify()
+})
+
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)

@@ -15,6 +15,8 @@ import { WordQueue } from './word-queue.ts'
 const TRUSTED_MS = 5_000
 const PING_MS = 250
 const RETRY_MS = 25
+/** Longer than ends wait before they go into the relay's own spill. */
+const GIVE_UP_MS = 5_000
 
 export class RelayLink {
   readonly #options: LinkOptions
@@ -27,6 +29,7 @@ export class RelayLink {
   #isSound = true
   #isFenced = false
   #isOver = false
+  #giveUpMs = Number.POSITIVE_INFINITY
   /** When the last answered ping was sent, by both clocks, because the monotonic one stops while a machine sleeps. */
   #trusted = { wallMs: Number.NEGATIVE_INFINITY, monotonicMs: Number.NEGATIVE_INFINITY }
   readonly #pings = new Map<number, Readonly<{ wallMs: number; monotonicMs: number }>>()
@@ -90,6 +93,11 @@ export class RelayLink {
     if (this.#isIn) this.#sendWords()
   }
 
+  /** To be called when this relay is about to close: if the ledger process does not come back soon, the relay ends without it, since its parent may be gone, too. */
+  stop(): void {
+    this.#giveUpMs = performance.now() + GIVE_UP_MS
+  }
+
   close(): void {
     this.#isOver = true
     clearInterval(this.#pinging)
@@ -99,7 +107,7 @@ export class RelayLink {
   async #connect(listener: ThreadListener, entered: { readonly isOver: boolean }): Promise<Opened | OpenProblem> {
     const { path, firstMs = Number.POSITIVE_INFINITY } = this.#options
     const untilMs = this.#boot === undefined ? performance.now() + firstMs : Number.POSITIVE_INFINITY
-    while (!entered.isOver && !this.#isOver && !this.#isFenced && performance.now() < untilMs) {
+    while (!entered.isOver && !this.#isOver && !this.#isFenced && performance.now() < Math.min(untilMs, this.#giveUpMs)) {
       const welcome = await this.#comeIn(listener)
       if (welcome !== undefined) return { recovered: 0, wasLeftOpen: false, replayed: welcome.spill.replayed }
       await Bun.sleep(RETRY_MS)

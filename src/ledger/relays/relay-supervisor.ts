@@ -38,7 +38,9 @@ export class RelaySupervisor implements StoreSupervisor {
     return 'no new requests'
   }
 
-  stop(): void {}
+  stop(): void {
+    this.#link.stop()
+  }
 
   close(): Promise<void> {
     return Promise.resolve()
