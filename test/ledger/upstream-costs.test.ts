@@ -6,10 +6,15 @@ import { picos } from '../../src/core/money.ts'
 import { costOf, levelOf, type Prices, type Rates, ratesAt } from '../../src/core/pricing.ts'
 import { type UpstreamCost, WHOLE_FACTOR } from '../../src/core/upstream-cost.ts'
 import { NO_USAGE, promptOf, type Usage } from '../../src/core/usage.ts'
+import { Wallets } from '../../src/ledger/admission/wallets.ts'
+import { versionsOf } from '../../src/ledger/columns/price-levels.ts'
 import type { Attempt } from '../../src/ledger/ledger.ts'
 import { ReceiptPages } from '../../src/ledger/reading/receipt-pages.ts'
+import { callsPricedBy, pricedBy } from '../../src/ledger/writing/named-prices.ts'
+import { frameOf, readFrame } from '../../src/ledger/writing/spill-records.ts'
 import {
   createKey,
+  holdRequest,
   holdTask,
   type Machine,
   makePath,
@@ -18,6 +23,7 @@ import {
   openTestLedger,
   operateTask,
   RATES,
+  settlement,
   settleTask,
   usd,
 } from '../support/ledger.ts'
@@ -194,6 +200,53 @@ fileTest()('what a dead process left has cost us what its last checkpoint says, 
   expect(pages.receipt('req_long')).toMatchObject({ outcome: 'recovered', tag: 'team:a', upstreamCostPicos: picos(1_001n * LONG.input) })
   expect(machine.differences()).toEqual([])
   machine.close()
+})
+
+test('a spill, and a relay’s task, name the version of each cost by its place in their own list', () => {
+  const versions = [
+    ...versionsOf('model', ours(WHOLE_FACTOR).prices),
+    ...versionsOf('model', ours(WHOLE_FACTOR).prices, 333_333),
+    ...versionsOf('model', OWN_PRICES),
+  ]
+  const wallets = new Wallets()
+  const owner = {
+    keyId: 'key_a',
+    keyNumber: 1,
+    accountId: 'acc_a',
+    accountNumber: 1,
+    isActive: true,
+    isAccountActive: true,
+    expiresAt: null,
+    plan: 'default',
+  }
+  const money = { limitPicos: null, spentPicos: picos(0n), balancePicos: usd('10'), lastSyncedAt: NOW, toppedUpAt: null }
+  wallets.keys.load({ ...owner, ...money })
+  wallets.hold(holdRequest('req_1', 'key_a', usd('1')), 0)
+  const debit = wallets.settle(settlement('req_1', { input: 1 }))
+  if (debit === undefined) throw new Error('nothing was held')
+  const costed = { ...debit, price: 0, upstreamCost: 2, otherAttempts: [{ ...attempt(1, 'own', 5), upstreamCost: 3 }] }
+  const calls = { requestId: 'req_2', accountNumber: 1, keyNumber: 1, price: 0, attempts: [{ ...attempt(1, 'part', 5), upstreamCost: 1 }] }
+  const at = (index: number) => versions[index] ?? (versions[0] as (typeof versions)[0])
+  const { prices, ...kept } = readFrame(
+    frameOf(
+      [
+        { kind: 'settle', debit: costed },
+        { kind: 'attempts', calls },
+      ],
+      at,
+      1,
+    ),
+  )
+  const [first] = kept.debits
+  expect([first?.price, first?.upstreamCost, first?.otherAttempts?.[0]?.upstreamCost].map((place = -1) => prices[place])).toEqual([
+    at(0),
+    at(2),
+    at(3),
+  ])
+  expect(prices[kept.calls[0]?.attempts[0]?.upstreamCost ?? -1]).toEqual(at(1))
+  const moved = pricedBy(costed, (place) => place + 10)
+  expect([moved.price, moved.upstreamCost, moved.otherAttempts[0]?.upstreamCost]).toEqual([10, 12, 13])
+  expect(callsPricedBy(calls, (place) => place + 10).attempts[0]?.upstreamCost).toBe(11)
 })
 
 describe('verify names', () => {
