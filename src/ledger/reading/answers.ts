@@ -27,10 +27,9 @@ export const answersOf = (db: Connection, place: Place, nodes: () => readonly No
   statements: new StatementReads(db, place),
 })
 
-export function answerTo(
-  { customers, accounts, console, operators, statements }: Answers,
-  question: Exclude<Question, { kind: 'statementKey' }>,
-): Finding {
+type Answered = Exclude<Question, { kind: 'statementKey' }>
+
+export function answerTo({ customers, accounts, console, operators, statements }: Answers, question: Answered): Finding {
   switch (question.kind) {
     case 'key':
       return customers.key(question)
