@@ -23,7 +23,7 @@ const TAGS = sent({ tags_user_ids: t.Boolean(), reason: REASON }, { title: 'Acco
 const LIST = sent({ ...PAGING, search: t.Optional(t.String({ maxLength: 200, description: 'The beginning of a name or id' })) })
 
 /** What looks accounts up, and changes one. */
-function accountActs({ world, acts: { ask, askAfterWrite, perform } }: Parts) {
+export function accountActs({ world, acts: { ask, askAfterWrite, perform } }: Parts) {
   const { ledger, clock } = world
   const shown = (found: AccountAtRest | undefined) =>
     found === undefined

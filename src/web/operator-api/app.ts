@@ -10,6 +10,7 @@ import type { Site } from '../site.ts'
 import { accountRoutes } from './accounts.ts'
 import { apiActs } from './acts.ts'
 import { auditRoutes } from './audit.ts'
+import { budgetRoutes } from './budgets.ts'
 import { type Admitted, tokenMacro } from './caller.ts'
 import { codeRoutes } from './codes.ts'
 import { creditRoutes } from './credits.ts'
@@ -67,6 +68,7 @@ const apiRoutes = (parts: Parts) =>
     .use(apiErrors())
     .use(accountRoutes(parts))
     .use(keyRoutes(parts))
+    .use(budgetRoutes(parts))
     .use(creditRoutes(parts))
     .use(codeRoutes(parts))
     .use(peopleRoutes(parts))

@@ -11,7 +11,7 @@ import { ID, orNull, PAGING, REASON, REF, sent, USD, usdOf } from './shapes.ts'
 
 const DAYS = Type.Integer({ minimum: 1, maximum: KEY_EXPIRY_DAYS_MAX, description: `A whole number of days, 1 to ${KEY_EXPIRY_DAYS_MAX}` })
 const NAME = t.String({ maxLength: 500, description: 'A name of 1 to 128 characters' })
-const LIMIT = orNull(t.String({ maxLength: 40 }), 'An amount in USD with all digits, such as "25"; null: no limit of its own')
+export const LIMIT = orNull(t.String({ maxLength: 40 }), 'An amount in USD with all digits, such as "25"; null: no limit of its own')
 export const LIST = sent({
   ...PAGING,
   account_id: t.Optional(ID),

@@ -146,3 +146,27 @@ test('a balance, its limit and what is held by requests are what the ledger has'
   expect(await done(shop.get(`/accounts/${key['account_id']}`))).toMatchObject({ balance_usd: '3', held_usd: '0', keys: 1 })
   expect(await done(shop.get('/keys?search=l'))).toMatchObject({ data: [{ id: key['id'] }], has_more: false, next_cursor: null })
 })
+
+test('a budget for each window and the plan of new keys are set and removed, and a window that is used up refuses the next request', async () => {
+  const key = await done(shop.post('/keys', { name: 'k', balance_usd: '3' }))
+  const ask = () =>
+    gateway.post('/v1/messages', String(key['secret']), { model: MODEL_ID, max_tokens: 8, messages: [{ role: 'user', content: 'Hi' }] })
+  await done(shop.post(`/keys/${key['id']}/budgets`, { per: 'day', limit_usd: '0' }))
+  const refused = await ask()
+  expect([refused.status, refused.headers.get('x-budget-window')]).toEqual([429, 'day'])
+  await done(shop.post(`/keys/${key['id']}/budgets`, { per: 'day', limit_usd: null }))
+  await done(shop.post(`/accounts/${key['account_id']}/budgets`, { per: 'hour', limit_usd: '0' }))
+  expect((await ask()).status).toBe(429)
+  await done(shop.post(`/accounts/${key['account_id']}/budgets`, { per: 'hour', limit_usd: null }))
+  const answered = await ask()
+  expect(answered.status).toBe(200)
+  await answered.text()
+  await gateway.idle()
+  await done(shop.post(`/accounts/${key['account_id']}/plan`, { plan: 'small' }))
+  expect((await shop.post(`/accounts/${key['account_id']}/plan`, { plan: 'golden' })).body).toMatchObject({
+    error: { message: expect.stringMatching(/^plan: /) },
+  })
+  expect((await shop.post(`/keys/${key['id']}/budgets`, { per: 'year', limit_usd: '1' })).body).toMatchObject({
+    error: { message: expect.stringMatching(/^per: /) },
+  })
+})
