@@ -123,7 +123,7 @@ function noteRest(row: Row, { account, subject, limit, payer }: Noted, { budgets
     const what = kind === 'key' ? 'its budget' : `the budget of ${kind} ${id}`
     if (left.rest !== '') note(`${what} is rounded down: ${left.rest} is left out`)
     if (left.picos < ZERO) note(`${what} is overspent: it comes as 0`)
-    if (duration !== '') note(`${what} is full again every ${duration} there: what is left of it now comes, once`)
+    if (duration !== '') note(`${what} is full again every ${duration} there: what is left of it now comes, once; \`--per\` sets one here`)
   }
   const [user, team] = [budgets.userOf(row) ?? {}, budgets.teamOf(row) ?? {}]
   if (

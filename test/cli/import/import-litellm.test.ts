@@ -100,7 +100,7 @@ postgresTest(
     })
     expect(findings.map(({ subject, brought, what }) => `${subject}: ${brought ? 'comes' : 'stays'}: ${what}`).sort()).toEqual([
       `key mine: comes: it ends later than 90 days from now: here it ends after 90, and can be extended`,
-      `key mine: comes: its budget is full again every 30d there: what is left of it now comes, once`,
+      `key mine: comes: its budget is full again every 30d there: what is left of it now comes, once; \`--per\` sets one here`,
       `key mine: comes: its budget is rounded down: 0.0000000000006667 USD is left out`,
       `key sk-...r-00: comes: it is blocked there, and comes disabled`,
       `key sk-...r-00: comes: its limits of requests and tokens do not come: give it some here by \`tollgate keys rates\``,
