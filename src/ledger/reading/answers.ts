@@ -5,8 +5,10 @@ import type { Place } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
 import { AccountReads } from './account-reads.ts'
 import { ConsoleReads } from './console-reads.ts'
+import type { ConsoleQuestion } from './console-reports.ts'
 import { CustomerReads } from './customer-reads.ts'
 import { OperatorReads } from './operator-reads.ts'
+import type { OperatorQuestion } from './operator-reports.ts'
 import type { Finding, Question } from './reports.ts'
 import { StatementReads } from './statement-reads.ts'
 
@@ -29,7 +31,8 @@ export const answersOf = (db: Connection, place: Place, nodes: () => readonly No
 
 type Answered = Exclude<Question, { kind: 'statementKey' }>
 
-export function answerTo({ customers, accounts, console, operators, statements }: Answers, question: Answered): Finding {
+export function answerTo(answers: Answers, question: Answered): Finding {
+  const { customers, accounts, statements } = answers
   switch (question.kind) {
     case 'key':
       return customers.key(question)
@@ -57,6 +60,13 @@ export function answerTo({ customers, accounts, console, operators, statements }
       return accounts.spendHours(question)
     case 'statement':
       return statements.part(question)
+    default:
+      return answerToOperators(answers, question)
+  }
+}
+
+function answerToOperators({ console, operators }: Answers, question: ConsoleQuestion | OperatorQuestion): Finding {
+  switch (question.kind) {
     case 'accounts':
       return console.accounts(question)
     case 'keys':
