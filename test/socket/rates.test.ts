@@ -161,6 +161,22 @@ test('requests at once are an account’s over its keys, each place comes back, 
   for (let n = 0; n < 5; n++) expect((await ask(second)).status).toBe(200)
 })
 
+test('a request that is refused after it was counted, because money is held, counts as never asked', async () => {
+  const { plan } = await keyWith({ requestsPerMinute: 100, concurrentRequests: 2 })
+  const secret = await gateway.createKey({ id: 'key_held', plan, balanceUsd: '0.0001' })
+  const gate = Promise.withResolvers<void>()
+  script = () => [{ when: gate.promise }, ...nativeMessage(MESSAGE)]
+  const before = upstream.requests.length
+  const first = ask(secret)
+  await until(() => upstream.requests.length - before === 1, 'it runs')
+  for (let n = 0; n < 5; n++) {
+    const refused = await ask(secret)
+    expect([refused.status, left(refused, 'requests')]).toEqual([429, 99])
+  }
+  gate.resolve()
+  expect((await first).status).toBe(200)
+})
+
 test('a hundred requests at the last of a minute: exactly what there was is let in', async () => {
   const { secret } = await keyWith({ requestsPerMinute: 10 })
   const statuses = (await Promise.all(Array.from({ length: 100 }, () => ask(secret)))).map(({ status }) => status)
