@@ -6,18 +6,22 @@ import { join } from 'node:path'
 import type { BrowserContextOptions } from 'playwright-core'
 import { exampleModelOf } from '../../src/docs/guide.ts'
 import { operatePagesOf } from '../../src/docs/operate.ts'
+import { historyPathOf } from '../../src/history/threaded-store.ts'
 import { guidePaths, sampleGateway } from '../docs/sample-gateway.ts'
 import { CABINET_PAGES, sampleOfCabinet } from './cabinet-pages.ts'
 import { openBrowser } from './chromium.ts'
 import { sampleBooks } from './sample-books.ts'
 import { sampleConsole } from './sample-console.ts'
+import { sampleHistory } from './sample-history.ts'
 
 const folder = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'tollgate-pages-'))
 mkdirSync(folder, { recursive: true })
 const gateway = await sampleGateway()
 const sample = await sampleOfCabinet(gateway, exampleModelOf(gateway.world.catalog())?.id ?? '')
 const operators = await sampleConsole()
-const [account] = await sampleBooks(operators.gateway)
+const accounts = await sampleBooks(operators.gateway)
+const [account] = accounts
+sampleHistory(historyPathOf(operators.gateway.ledgerPath), accounts, Date.now())
 const browser = await openBrowser()
 /** Where the links of the cabinet lead. */
 const { base } = gateway.people().origins('cabinet')
