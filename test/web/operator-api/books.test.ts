@@ -197,6 +197,7 @@ test('a verification is a job with its progress: it ends clean, and names a row 
   const change = (by: string) => {
     const db = new Database(gateway.ledgerPath)
     try {
+      db.run('PRAGMA busy_timeout = 5000')
       db.run(`UPDATE usage_daily SET requests = requests ${by} WHERE key_number = (SELECT number FROM keys WHERE id = '${ids.northKey}')`)
     } finally {
       db.close()
