@@ -9,7 +9,7 @@ import type { Act, Earlier, Operation } from '../../ledger/operation.ts'
 import type { QuestionKind, QuestionOf } from '../../ledger/reading/reports.ts'
 import type { World } from '../../world.ts'
 import type { ApiCaller } from './caller.ts'
-import { busy, Failure, tooMany, wrong } from './failure.ts'
+import { busy, Failure, unread, wrong } from './failure.ts'
 
 /** `repeats`: the id of what the first write under the same Idempotency-Key made or changed; nothing was done now. */
 export type Performed = Readonly<{ earlier?: Earlier; redeemedPicos?: Picos; repeats?: string }>
@@ -23,8 +23,7 @@ const PAUSES_MAX = 100
 export function apiActs({ ledger, reports }: Pick<World, 'ledger' | 'reports'>) {
   const ask = async <K extends QuestionKind>({ client }: Pick<ApiCaller, 'client'>, question: QuestionOf<K>) => {
     const found = await reports.ask<K>(client, question)
-    if (found === 'tooMany') return tooMany(1)
-    return found === 'overloaded' || found === 'unavailable' ? busy() : found
+    return found === 'tooMany' || found === 'overloaded' || found === 'unavailable' ? unread(found) : found
   }
   return {
     ask,

@@ -17,11 +17,13 @@ import { creditRoutes } from './credits.ts'
 import { apiDocument, apiPage } from './document.ts'
 import { answer, Failure, wrong } from './failure.ts'
 import { keyRoutes } from './keys.ts'
+import { marginRoutes } from './margin.ts'
 import type { Parts } from './parts.ts'
 import { peopleRoutes } from './people.ts'
 import { processRoutes } from './process.ts'
 import { receiptRoutes } from './receipts.ts'
 import { stateRoutes } from './state.ts'
+import { tagRoutes } from './tags.ts'
 import { TokenGate } from './token-gate.ts'
 import { usageRoutes } from './usage.ts'
 
@@ -74,6 +76,8 @@ const apiRoutes = (parts: Parts) =>
     .use(peopleRoutes(parts))
     .use(receiptRoutes(parts))
     .use(usageRoutes(parts))
+    .use(tagRoutes(parts))
+    .use(marginRoutes(parts))
     .use(auditRoutes(parts))
     .use(stateRoutes(parts))
     .use(processRoutes(parts))

@@ -1,6 +1,7 @@
 /** A refusal of the operator's API: a value, in the shape of the contract's errors. Rules: operator-api.md "Errors"; contract.md "Errors". */
 
 import { t } from 'elysia'
+import type { Unread } from '../../ledger/reading/reports.ts'
 
 const TYPES = {
   400: 'invalid_request_error',
@@ -41,6 +42,8 @@ export const wrong = (field: string, problem: string): Failure => new Failure(40
 export const missing = (): Failure => new Failure(404, 'There is nothing with this id')
 export const busy = (message = 'The ledger cannot be read at this moment; retry later'): Failure => new Failure(503, message, 1)
 export const tooMany = (seconds: number): Failure => new Failure(429, 'Rate limit exceeded; retry later', seconds)
+/** Where the ledger's reader did not answer. */
+export const unread = (why: Unread): Failure => (why === 'tooMany' ? tooMany(1) : busy())
 export const forbidden = (message: string): Failure => new Failure(403, message)
 
 /** Writes what a route found: a document, or why there is none. The mount adds the headers of every answer. */

@@ -3,6 +3,7 @@
 import { Type } from '@sinclair/typebox'
 import { Elysia, type Static, t } from 'elysia'
 import { OUTCOMES } from '../../core/outcome.ts'
+import { TAG_PATTERN } from '../../core/spend-tag.ts'
 import { REQUEST, REQUEST_DETAIL, requestDetail } from '../../http/usage-documents.ts'
 import { attemptDocument, ofOperators, receiptDocument } from '../api/console-documents.ts'
 import { type ApiCaller, seesAccount } from './caller.ts'
@@ -23,6 +24,8 @@ const OPERATOR_FIELDS = {
   over_hold_usd: orNull(t.String(), 'What it cost beyond that; null: nothing'),
   bytes_per_token: orNull(t.Number(), 'What estimated tokens rest on'),
   upstream: orNull(UPSTREAM),
+  upstream_cost_usd: orNull(t.String(), 'USD with all digits: what the call cost you at its upstream; null: it is not known'),
+  cache_lost_usd: orNull(t.String(), 'USD with all digits: what filling a second cache cost; null: nothing, or it is not known'),
 }
 const RECEIPT = t.Object({ ...REQUEST.properties, ...OPERATOR_FIELDS }, { title: 'Receipt', description: 'A request that ended' })
 const ATTEMPT = t.Object(
@@ -36,6 +39,7 @@ const ATTEMPT = t.Object(
     input_tokens: Type.Integer(),
     output_tokens: Type.Integer(),
     price_usd: EXACT('its tokens at the prices of its request'),
+    upstream_cost_usd: orNull(t.String(), 'USD with all digits: what it cost you; null: it is not known'),
     started_at: AT('when it began'),
     duration_ms: t.Number(),
   },
@@ -60,6 +64,7 @@ const LIST = sent({
   account_id: t.Optional(ID),
   key_id: t.Optional(ID),
   model: t.Optional(t.String({ maxLength: 300 })),
+  tag: t.Optional(t.String({ pattern: TAG_PATTERN, description: 'A tag: 1 to 64 letters, digits, ".", "_", ":", "/" and "-"' })),
   outcome: t.Optional(oneOf(OUTCOMES, 'How a request ended')),
   only: t.Optional(oneOf(['over hold', 'waived'], 'Over its hold, or waived')),
 })
@@ -67,12 +72,13 @@ const ATTEMPTS = sent({ ...PAGING, ...RANGE, request_id: t.Optional(ID) })
 
 function receiptActs({ acts: { ask } }: Parts) {
   const list = async (caller: ApiCaller, query: Static<typeof LIST>) => {
-    const { account_id, key_id, model, outcome, only, from, to, ...paged } = query
+    const { account_id, key_id, model, tag, outcome, only, from, to, ...paged } = query
     const [of, span] = [await onlyOf(ask, caller, { account_id, key_id }), spanOf({ from, to })]
     if (of instanceof Failure) return of
     if (span instanceof Failure) return span
     const filters = {
       ...(model === undefined ? {} : { modelId: model }),
+      ...(tag === undefined ? {} : { tag }),
       ...(outcome === undefined ? {} : { outcome }),
       ...(only === undefined ? {} : { only }),
     }

@@ -3,23 +3,21 @@
 import { Type } from '@sinclair/typebox'
 import { Elysia, type Static, t } from 'elysia'
 import { toExactUsdText } from '../../core/money.ts'
-import { dayOf } from '../../core/utc.ts'
 import { tokens } from '../../http/usage-documents.ts'
 import type { UsageReport } from '../../ledger/reading/operator-lists.ts'
 import { statementStream } from '../../ledger/reading/statement-stream.ts'
 import { type ApiCaller, seesAccount } from './caller.ts'
-import { answer, busy, ERRORS, Failure, missing, tooMany, wrong } from './failure.ts'
+import { DAY_RANGE, daysOf } from './days.ts'
+import { answer, busy, ERRORS, Failure, missing, tooMany } from './failure.ts'
 import type { Parts } from './parts.ts'
 import { onlyOf } from './reach.ts'
 import { EXACT, ID, listDocument, listOf, noCursor, PAGING, pagingOf, RANGE, sent, spanOf } from './shapes.ts'
 
-const DAY = 'A day, such as 2026-11-30'
 const QUERY = sent({
   ...PAGING,
   account_id: t.Optional(ID),
   key_id: t.Optional(ID),
-  from: t.Optional(t.String({ maxLength: 10, description: DAY })),
-  to: t.Optional(t.String({ maxLength: 10, description: `${DAY}, included` })),
+  ...DAY_RANGE,
 })
 const COSTS = {
   requests: Type.Integer(),
@@ -60,11 +58,9 @@ function usageActs({ world: { reports, clock }, acts: { ask } }: Parts) {
   const usage = async (caller: ApiCaller, { account_id, key_id, from, to, ...paged }: Static<typeof QUERY>) => {
     const of = await onlyOf(ask, caller, { account_id, key_id })
     if (of instanceof Failure) return of
-    const [fromDay, toDay] = [from === undefined ? undefined : dayOf(from), to === undefined ? undefined : dayOf(to)]
-    if (from !== undefined && fromDay === undefined) return wrong('from', DAY)
-    if (to !== undefined && toDay === undefined) return wrong('to', DAY)
+    const days = daysOf({ from, to })
+    if (days instanceof Failure) return days
     if (paged.cursor !== undefined && !/^\d{1,9}:\d{1,15}:\d{1,15}$/.test(paged.cursor)) return noCursor()
-    const days = { ...(fromDay === undefined ? {} : { fromDay }), ...(toDay === undefined ? {} : { toDay }) }
     const page = await ask<'usage'>(caller, { kind: 'usage', ...pagingOf(paged), ...of, ...days })
     if (page instanceof Failure) return page
     const { requests, costPicos, waivedPicos } = page.total

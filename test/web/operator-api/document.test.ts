@@ -97,6 +97,8 @@ test('what it says of answers is what is answered', async () => {
     ['/receipts/{request_id}', `/receipts/${requestId}`],
     ['/attempts', '/attempts'],
     ['/usage', '/usage'],
+    ['/usage/tags', `/usage/tags?key_id=${made['id']}`],
+    ['/margin', '/margin'],
     ['/audit', '/audit'],
     ['/holds', '/holds'],
     ['/upstreams', '/upstreams'],

@@ -1,0 +1,95 @@
+/** What was charged and what it cost at the upstreams, over the operator's API: of all accounts, so no bound token sees it. Rules: money.md "Margin"; operator-api.md "Scopes". */
+
+import { Type } from '@sinclair/typebox'
+import { Elysia, type Static, t } from 'elysia'
+import { toExactUsdText } from '../../core/money.ts'
+import { dayText } from '../../core/utc.ts'
+import { groupMargin, MARGIN_BY, marginIn, sumMargin, upstreamCostIn, wholeMargin } from '../../ledger/reading/margin.ts'
+import type { MarginSums } from '../../ledger/reading/margin-reads.ts'
+import type { ApiCaller } from './caller.ts'
+import { boundedDaysOf, DAY_RANGE } from './days.ts'
+import { answer, ERRORS, Failure, unread } from './failure.ts'
+import type { Parts } from './parts.ts'
+import { EXACT, ID, oneOf, orNull, sent } from './shapes.ts'
+
+/** The most rows of an answer; what is beyond them is one more. */
+const ROWS_MAX = 1_000
+const QUERY = sent({
+  by: t.Optional(oneOf(MARGIN_BY, 'By day, account, model or upstream; by day without')),
+  ...DAY_RANGE,
+  account_id: t.Optional(ID),
+})
+const SUMS = {
+  requests: Type.Integer({ description: 'Those whose cost is known' }),
+  other_calls: Type.Integer({ description: 'Upstream calls that are no receipt' }),
+  charged_usd: EXACT('what was charged'),
+  waived_usd: EXACT('the price of what was not charged'),
+  upstream_cost_usd: EXACT('what all of it cost you'),
+  other_calls_cost_usd: EXACT('the part of that which no receipt covers'),
+  cache_lost_usd: EXACT('what filling second caches cost'),
+  margin_usd: EXACT('charged less cost'),
+}
+const MARGIN = t.Object(
+  {
+    by: oneOf(MARGIN_BY, 'What a row is of'),
+    from: t.String({ description: 'The first UTC day' }),
+    to: t.String({ description: 'The last UTC day' }),
+    data: t.Array(
+      t.Object(
+        { id: t.String(), name: t.String({ description: 'Of an account' }), ...SUMS },
+        { title: 'MarginRow', description: 'Of a day, account, model or upstream' },
+      ),
+      { description: 'Days newest first, all others by what they were charged' },
+    ),
+    others: orNull(t.Object({ count: Type.Integer(), ...SUMS }), `Beyond ${ROWS_MAX} rows; null: there are no more`),
+    total: t.Object(SUMS, { description: 'Of all' }),
+  },
+  { title: 'Margin', description: 'What was charged, less what the same calls cost, where that is known' },
+)
+
+const sumsDocument = (sums: MarginSums) => ({
+  requests: sums.requests,
+  other_calls: sums.calls,
+  charged_usd: toExactUsdText(sums.chargedPicos),
+  waived_usd: toExactUsdText(sums.waivedPicos),
+  upstream_cost_usd: toExactUsdText(upstreamCostIn(sums)),
+  other_calls_cost_usd: toExactUsdText(sums.callsCostPicos),
+  cache_lost_usd: toExactUsdText(sums.cacheLostPicos),
+  margin_usd: toExactUsdText(marginIn(sums)),
+})
+
+export function marginRoutes({ world: { reports, clock }, macro }: Parts) {
+  const look = async (
+    caller: ApiCaller,
+    { by = 'day', account_id: accountId, ...range }: Static<typeof QUERY>,
+  ): Promise<Static<typeof MARGIN> | Failure> => {
+    const days = boundedDaysOf(range, clock.now())
+    if (days instanceof Failure) return days
+    const rows = await wholeMargin(reports, caller.client, { ...days, accountId })
+    if (typeof rows === 'string') return unread(rows)
+    const things = groupMargin(rows, by)
+    const rest = things.slice(ROWS_MAX)
+    return {
+      by,
+      from: dayText(days.fromDay),
+      to: dayText(days.toDay),
+      data: things.slice(0, ROWS_MAX).map(({ id, name, ...sums }) => ({ id, name, ...sumsDocument(sums) })),
+      others: rest.length === 0 ? null : { count: rest.length, ...sumsDocument(sumMargin(rest)) },
+      total: sumsDocument(sumMargin(rows)),
+    }
+  }
+  return new Elysia({ name: 'operator api margin' })
+    .use(macro)
+    .get('/margin', async ({ caller, query }) => answer(await look(caller, query)), {
+      token: { scope: 'read', reach: 'gateway' },
+      query: QUERY,
+      response: { 200: MARGIN, ...ERRORS },
+      detail: {
+        operationId: 'getMargin',
+        tags: ['Books'],
+        summary: 'Show the margin',
+        description:
+          'What was charged and what it cost, by day, account, model or upstream. Without `from` of the last 30 days; at most 366.',
+      },
+    })
+}
