@@ -33,8 +33,11 @@ test('every model that the README and `up` name is in the catalogue that serves 
   expect([...named].filter((id) => !known.includes(id))).toEqual([])
 })
 
-test('every page for operators is in its table', () => {
-  expect(OPERATE_SOURCES.filter(({ name }) => !readme.includes(`(src/docs/operate/${name}.md)`)).map(({ name }) => name)).toEqual([])
+test('every page for operators is in its table, but for the doors of clouds, which are in the table of Clouds', () => {
+  const clouds = OPERATE_SOURCES.find(({ name }) => name === 'clouds')?.source ?? ''
+  const isListed = ({ name }: { name: string }) =>
+    name.startsWith('cloud-') ? clouds.includes(`](${name}.md)`) : readme.includes(`(src/docs/operate/${name}.md)`)
+  expect(OPERATE_SOURCES.filter((page) => !isListed(page)).map(({ name }) => name)).toEqual([])
 })
 
 test('the versions of Postgres that it names are the oldest and the newest that the tests run on', async () => {

@@ -1,4 +1,4 @@
-/** Sums of a group's receipts in a file that few receipts have: by tag, and what their calls cost us. Rules: ledger.md "Roll-ups"; money.md "What a call costs us". */
+/** In a file, the sums of a group's receipts that only some of them count in: by tag, and by what their calls cost us. Rules: ledger.md "Roll-ups"; money.md "What a call costs us". */
 
 import { NO_USAGE, type Usage } from '../../core/usage.ts'
 import { dayAt } from '../../core/utc.ts'

@@ -13,7 +13,7 @@ import type { Parts } from './parts.ts'
 import { oneOf, orNull, REASON, sent } from './shapes.ts'
 
 const BUDGET = sent(
-  { per: oneOf(PERS, 'The window, by UTC'), limit_usd: LIMIT, reason: REASON },
+  { per: oneOf(PERS, 'The window by UTC: hour, day, week or month'), limit_usd: LIMIT, reason: REASON },
   { title: 'Budget', description: 'The most that may be spent in each window; null removes it' },
 )
 const PLAN = sent(
