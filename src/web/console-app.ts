@@ -6,6 +6,7 @@ import { codeRoutes } from './api/codes.ts'
 import { consoleAccounts } from './api/console-accounts.ts'
 import { consoleActs } from './api/console-acts.ts'
 import { consoleBooks } from './api/console-books.ts'
+import { consoleBudgets } from './api/console-budgets.ts'
 import { consoleCredits } from './api/console-credits.ts'
 import { consoleKeys } from './api/console-keys.ts'
 import { consolePeople } from './api/console-people.ts'
@@ -31,6 +32,7 @@ export const consoleApp = (site: Site) => {
     .use(catalogRoutes(site))
     .use(consoleAccounts(site, acts))
     .use(consoleCredits(site, acts))
+    .use(consoleBudgets(site, acts))
     .use(consoleKeys(site, acts))
     .use(consolePeople(site, acts))
     .use(consoleTokens(site, acts))

@@ -89,6 +89,23 @@ test('an account is found while one types and topped up once, however often one 
   await close()
 })
 
+test('a budget of an account is set by keyboard, and what it has left is on the account’s page', async () => {
+  const { page, go, close } = await enter()
+  await go(`/accounts/${accounts[1]}`)
+  const budgets = page.getByRole('region', { name: 'Budgets', exact: true })
+  await budgets.getByText('No budget of an hour, day, week or month is set.').waitFor()
+  await budgets.getByRole('button', { name: 'Budgets…' }).click()
+  await dialog(page).getByLabel('Window, by UTC').selectOption('month')
+  await dialog(page).getByLabel('Budget, USD').fill('x')
+  await page.keyboard.press('Enter')
+  await dialog(page).getByText('An amount in USD').waitFor()
+  await dialog(page).getByLabel('Budget, USD').fill('40000')
+  await page.keyboard.press('Enter')
+  await dialog(page).waitFor({ state: 'detached' })
+  await budgets.getByText(/a month left until .* spent \(of the account, set by the operator\)/).waitFor()
+  await close()
+})
+
 test('a refund asks for its reason, shows what will be, and is refused above the balance with the field', async () => {
   const { page, go, close } = await enter()
   await go(`/accounts/${accounts[1]}`)

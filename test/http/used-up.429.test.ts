@@ -2,6 +2,7 @@
 
 import { afterEach, expect, test } from 'bun:test'
 import { LIMITS } from '../../src/core/limits.ts'
+import { REFUSALS } from '../../src/core/refusal.ts'
 import { MESSAGE } from '../support/answered-gateway.ts'
 import { startBodyThread } from '../support/body-thread.ts'
 import { type FakeUpstream, nativeMessage, type Script, startFakeUpstream } from '../support/fake-upstream.ts'
@@ -86,6 +87,33 @@ for (const of of ['balance', 'limit'] as const)
         ])
     expect([threads(), upstream.requests.length - calls, gateway.bodies.bytes]).toEqual([0, 0, 0])
   })
+
+test('with a budget used up it is told so in the words of the contract, with the window and when it resets, and not to retry', async () => {
+  const { gateway, upstream } = await start()
+  const secret = await gateway.createKey({ id: 'key_capped', balanceUsd: '5' })
+  const set = { kind: 'setBudget', accountId: 'acc_capped', keyId: 'key_capped', setBy: 'operator' } as const
+  const budget = (per: 'hour' | 'month', cap: string) => gateway.operate({ ...set, per, capPicos: usd(cap), now: Date.now() })
+  await budget('hour', LITTLE)
+  expect((await gateway.post('/v1/messages', secret, BODY)).status).toBe(200)
+  await gateway.idle()
+  const headersOf = ({ headers }: Response) => ['x-budget-window', 'x-budget-resets-at', 'x-should-retry'].map((name) => headers.get(name))
+  for (const path of PATHS) {
+    const before = Date.now()
+    const refused = await gateway.post(path, secret, BODY)
+    const [window, resetsAt, retry] = headersOf(refused)
+    expect([path, refused.status, window, retry, refused.headers.get('retry-after')]).toEqual([path, 429, 'hour', 'false', null])
+    expect([before, Date.now()].map((time) => new Date((Math.floor(time / 3_600_000) + 1) * 3_600_000).toISOString())).toContain(
+      `${resetsAt}`,
+    )
+    const { error } = (await refused.json()) as { error: { type: string; message: string } }
+    expect(error.type).toBe('insufficient_balance')
+    expect(error.message).toBe(`${REFUSALS.insufficientBalance.message}${gateway.world.dashboardUrl()}`)
+  }
+  await budget('month', LITTLE)
+  const month = `${new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 1)).toISOString()}`
+  expect(headersOf(await gateway.post('/v1/messages', secret, BODY))).toEqual(['month', month, 'false'])
+  expect(upstream.requests).toHaveLength(1)
+})
 
 test('a body above the limit is 413 before that, with its length and in pieces', async () => {
   const { gateway } = await start()

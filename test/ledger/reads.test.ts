@@ -177,6 +177,7 @@ test('every kind of question of the pages is answered by the thread, also when n
     reads.ask('person:3', { kind: 'accountCredits', ...of, ...page }),
     reads.ask('person:4', { kind: 'spend', ...of, ...span }),
     reads.ask('person:4', { kind: 'spendHours', ...of, by: 'key', day: 20_833 }),
+    reads.ask('person:4', { kind: 'budgets', ...of, keyId: 'key_a', plans: ['default'], now: 1_800_000_001_000 }),
     reads.ask('person:5', { kind: 'accounts', ...page }),
     reads.ask('person:5', { kind: 'keys', ...page }),
     reads.ask('person:6', { kind: 'allReceipts', ...page }),

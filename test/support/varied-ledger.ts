@@ -75,6 +75,9 @@ function writeActs(machine: Machine, upTo: (most: number) => number): void {
   machine.ask(operateTask({ kind: 'disableCodes', batchId: 'batch_1', now: NOW + 6 }))
   const rotated = { keyId: 'key_b', secretHash: sha256('new'), display: 'sk-…wxyz' }
   machine.ask(operateTask({ kind: 'rotateKey', ...rotated, oldValidUntil: NOW + DAY_MS, now: NOW + 7 }))
+  const budget = { kind: 'setBudget', accountId: 'acc_b', keyId: null, per: 'month', now: NOW + 7 } as const
+  machine.ask(operateTask({ ...budget, capPicos: usd('7'), setBy: 'operator' }))
+  machine.ask(operateTask({ ...budget, capPicos: usd('2'), setBy: 'customer' }))
   machine.ask(operateTask({ kind: 'setKeyActive', keyId: 'key_Z', isActive: upTo(2) === 0, now: NOW + 8 }))
   machine.ask(operateTask({ kind: 'setKeyActive', keyId: 'key_Z', isActive: true, now: NOW + 9 }))
   machine.ask(operateTask({ kind: 'setKeyExpiry', keyId: 'key_~', expiresAt: NOW + 99 * DAY_MS, now: NOW + 10 }))
@@ -155,6 +158,8 @@ function whole(requestIds: readonly string[]): readonly Asked[] {
   return [
     ...ACCOUNTS.flatMap((accountId): readonly Asked[] => [
       { kind: 'account', accountId },
+      { kind: 'budgets', accountId, keyId: null, plans: ['default', 'none'], now: NOW },
+      ...KEYS.map((keyId) => ({ kind: 'budgets', accountId, keyId, plans: [], now: NOW }) as const),
       { kind: 'accountKey', accountId, keyId: 'key_b' },
       ...by.flatMap((one): readonly Asked[] => [
         { kind: 'spend', accountId, fromDay: FIRST_DAY, toDay: LAST_DAY, by: one },

@@ -7,8 +7,9 @@ import type { KeyRecord } from '../../core/key.ts'
 import type { Picos } from '../../core/money.ts'
 import type { Outcome, UsageSource } from '../../core/outcome.ts'
 import type { Usage } from '../../core/usage.ts'
+import type { Per } from '../../core/windows.ts'
 import type { CustomersReceipt } from '../columns/receipt.ts'
-import type { CreditKind } from '../operation.ts'
+import type { BudgetSetter, CreditKind } from '../operation.ts'
 import type { Page } from './page.ts'
 
 /** `after`: the `next` of the page before. Times are Unix milliseconds, days whole UTC days since 1970, both ends of a span of days included. */
@@ -17,6 +18,8 @@ export type AccountQuestion =
   /** Newest first. */
   | Readonly<{ kind: 'accountKeys'; accountId: string; after?: string; limit: number }>
   | Readonly<{ kind: 'accountKey'; accountId: string; keyId: string }>
+  /** What the windows of `now` (Unix milliseconds) have of budgets: of the account (`keyId` null), or of its key as well. `plans`: of its keys of each of these together, too. */
+  | Readonly<{ kind: 'budgets'; accountId: string; keyId: string | null; plans: readonly string[]; now: number }>
   /** Newest first, by settle: `from` and later, before `to`. A page may hold fewer than `limit`, even none, and have a next one: it looks at 10,000 at most. */
   | Readonly<{
       kind: 'accountReceipts'
@@ -81,6 +84,7 @@ export type AccountFindings = {
   account: AccountAtRest | undefined
   accountKeys: Page<ListedKey> | undefined
   accountKey: ListedKey | undefined
+  budgets: BudgetsAtRest | undefined
   accountReceipts: Page<AccountReceipt> | undefined
   accountReceipt: ReceiptWithCalls | undefined
   accountCredits: Page<AccountCredit> | undefined
@@ -109,6 +113,17 @@ export type AccountAtRest = Readonly<{
   lastUsedAt: number | null
   /** The newest settle, top-up or limit change of the counted keys. */
   lastSyncedAt: number
+}>
+
+/** What was spent in the windows of that hour (whole hours since 1970), each in the order of `PERS`, and each budget as it was set. `key`: nothing where none was named. */
+export type BudgetsAtRest = Readonly<{
+  hour: number
+  key: readonly bigint[]
+  account: readonly bigint[]
+  /** In the order in which plans were named. */
+  plans: readonly (readonly bigint[])[]
+  /** `isOfKey`: otherwise of the account. */
+  set: readonly Readonly<{ isOfKey: boolean; per: Per; setBy: BudgetSetter; capPicos: Picos }>[]
 }>
 
 export type ListedKey = KeyRecord &

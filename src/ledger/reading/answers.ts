@@ -4,6 +4,7 @@ import type { NodeReport } from '../nodes.ts'
 import type { Place } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
 import { AccountReads } from './account-reads.ts'
+import { BudgetReads } from './budget-reads.ts'
 import { ConsoleReads } from './console-reads.ts'
 import type { ConsoleQuestion } from './console-reports.ts'
 import { CustomerReads } from './customer-reads.ts'
@@ -15,6 +16,7 @@ import { StatementReads } from './statement-reads.ts'
 export type Answers = Readonly<{
   customers: CustomerReads
   accounts: AccountReads
+  budgets: BudgetReads
   console: ConsoleReads
   operators: OperatorReads
   statements: StatementReads
@@ -24,6 +26,7 @@ export type Answers = Readonly<{
 export const answersOf = (db: Connection, place: Place, nodes: () => readonly NodeReport[] = () => []): Answers => ({
   customers: new CustomerReads(db),
   accounts: new AccountReads(db),
+  budgets: new BudgetReads(db),
   console: new ConsoleReads(db),
   operators: new OperatorReads(db, nodes),
   statements: new StatementReads(db, place),
@@ -48,6 +51,8 @@ export function answerTo(answers: Answers, question: Answered): Finding {
       return accounts.keys(question)
     case 'accountKey':
       return accounts.key(question)
+    case 'budgets':
+      return answers.budgets.budgets(question)
     case 'accountReceipts':
       return accounts.receipts(question)
     case 'accountReceipt':

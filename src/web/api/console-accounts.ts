@@ -54,6 +54,8 @@ function accountLooks({ world, people }: Site, { ask }: ConsoleActs) {
     const holds = holdsOf(accountId)
     return {
       ...accountDocument(account, holds),
+      /** Of new keys that its customers make; null: the default. */
+      plan: account.plan,
       holds: holds.slice(0, HOLDS_SHOWN).map(holdDocument),
       members: (await people().memberships.membersOf(accountId)).map(({ email, name, role }) => ({ email, name, role })),
       invitations: (await people().links.invitations(accountId)).map(({ email, membership }) => ({

@@ -82,6 +82,11 @@ const ROUTES: Readonly<Record<string, unknown>> = {
   'POST /accounts/:accountId/credits': { id: ID, kind: 'top-up', amount_usd: '1' },
   'GET /accounts/:accountId/credits': undefined,
   'GET /accounts/:accountId/keys': undefined,
+  'GET /accounts/:accountId/budgets': undefined,
+  'POST /accounts/:accountId/budgets': { id: ID, per: 'day', limit_usd: '1' },
+  'POST /accounts/:accountId/plan': { id: ID, plan: null },
+  'GET /keys/:keyId/budgets': undefined,
+  'POST /keys/:keyId/budgets': { id: ID, per: 'day', limit_usd: '1' },
   'GET /keys': undefined,
   'GET /keys/plans': undefined,
   'GET /keys/:keyId': undefined,
@@ -311,6 +316,68 @@ test('keys are made, found, changed and rotated; a secret is told again only to 
     ['rotateKey', ''],
     ['setKeyExpiry', ''],
     ['createKey', 'asked'],
+  ])
+})
+
+test('budgets by window and the plan of new keys are set and removed; each window is shown with what is spent, left and when it resets', async () => {
+  const accountId = await account('acme')
+  const form = { account_id: accountId, name: 'ci', plan: 'default', limit_usd: null, expires_in_days: null }
+  const { id, secret } = (await made(console.post('/api/keys', { id: formId(), ...form }))) as { id: string; secret: string }
+  const body = { model: MODEL_ID, max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] }
+  const asked = async (): Promise<number> => {
+    const { status } = await gateway.post('/v1/messages', secret, body)
+    await gateway.idle()
+    return status
+  }
+  expect(await asked()).toBe(200)
+  const day = { id: formId(), per: 'day', limit_usd: '1', reason: 'loud' }
+  const [first, again] = [
+    await made(console.post(`/api/keys/${id}/budgets`, day)),
+    await made(console.post(`/api/keys/${id}/budgets`, day)),
+  ]
+  expect(again).toEqual(first)
+  const [shown] = (first as Rows).data
+  const spent = String((await made(console.get(`/api/keys/${id}`)))['spent_usd'])
+  expect(Number(spent)).toBeGreaterThan(0)
+  expect(shown).toMatchObject({ of: 'key', plan: null, set_by: 'operator', per: 'day', limit_usd: '1', spent_usd: spent })
+  expect(Number(shown?.['left_usd'])).toBeCloseTo(1 - Number(spent), 12)
+  expect(String(shown?.['resets_at'])).toEndWith('T00:00:00.000Z')
+  const ofAccount = { per: 'month', limit_usd: '0', reason: 'unpaid' }
+  const all = await made(console.post(`/api/accounts/${accountId}/budgets`, { id: formId(), ...ofAccount }))
+  expect((all as Rows).data).toMatchObject([{ of: 'account', per: 'month', limit_usd: '0', spent_usd: spent, left_usd: `-${spent}` }])
+  expect(((await made(console.get(`/api/keys/${id}/budgets`))) as Rows).data.map(({ of, per }) => [of, per])).toEqual([
+    ['key', 'day'],
+    ['account', 'month'],
+  ])
+  expect(await asked()).toBe(429)
+  const removed = await made(console.post(`/api/accounts/${accountId}/budgets`, { id: formId(), per: 'month', limit_usd: null }))
+  expect((removed as Rows).data).toEqual([])
+  expect(await asked()).toBe(200)
+  const plan = (name: string | null) => console.post(`/api/accounts/${accountId}/plan`, { id: formId(), plan: name })
+  expect((await plan('golden')).body).toMatchObject({ error: { field: 'plan' } })
+  expect(await made(plan('default'))).toEqual({ plan: 'default' })
+  expect(await made(console.get(`/api/accounts/${accountId}`))).toMatchObject({ plan: 'default' })
+  for (const [path, wrong, status, field] of [
+    [`/api/keys/${id}/budgets`, { per: 'year', limit_usd: '1' }, 400, 'per'],
+    [`/api/keys/${id}/budgets`, { per: 'day', limit_usd: '-1' }, 400, 'limit_usd'],
+    ['/api/keys/key_none/budgets', { per: 'day', limit_usd: '1' }, 404, undefined],
+    ['/api/accounts/acc_none/budgets', { per: 'day', limit_usd: '1' }, 404, undefined],
+    ['/api/accounts/acc_none/plan', { plan: null }, 404, undefined],
+  ] as const) {
+    const answer = await console.post(path, { id: formId(), ...wrong })
+    expect([path, answer.status, (answer.body['error'] as Facts)['field']]).toEqual([path, status, field])
+  }
+  expect((await audit(`?target=${id}`)).map(({ action, reason }) => [action, reason])).toEqual([
+    ['setBudget', 'loud'],
+    ['createKey', ''],
+  ])
+  const actor = 'person:op@example.com'
+  expect(await audit(`?target=${accountId}`)).toMatchObject([
+    { actor, action: 'setAccountPlan', after: { plan: 'default' } },
+    { actor, action: 'setBudget', before: { usd: '0' }, after: { usd: null } },
+    { actor, action: 'setBudget', reason: 'unpaid', after: { per: 'month', setBy: 'operator', usd: '0' } },
+    { action: 'credit' },
+    { action: 'createAccount' },
   ])
 })
 

@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks'
 import type { DAILY } from '../../../http/usage-documents.ts'
 import { type Loaded, useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
+import { WindowLeft } from '../../parts/budgets.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
 import { Meter } from '../../parts/meter.tsx'
@@ -112,8 +113,7 @@ const Status = ({ api, turn, refresh }: Part) => {
           </dl>
           {key.budgets.map((budget) => (
             <p class="note" key={`${budget.per} ${budget.limit_usd_exact}`}>
-              <Usd exact={budget.left_usd_exact} /> of <Usd exact={budget.limit_usd_exact} /> a {budget.per} left until{' '}
-              {showDate(budget.resets_at)}
+              <WindowLeft left={budget.left_usd_exact} limit={budget.limit_usd_exact} per={budget.per} resetsAt={budget.resets_at} />
             </p>
           ))}
           {key.would_be_refused === null ? (

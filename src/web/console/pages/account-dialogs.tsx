@@ -6,11 +6,13 @@ import { tell } from '../../parts/told.tsx'
 import { ActDialog } from '../act-dialog.tsx'
 import { api } from '../api.ts'
 import type { Account } from './account-money.tsx'
+import { AccountBudgets } from './budgets.tsx'
 import { MakeKey } from './make-key.tsx'
 import { type CreditKind, MoneyDialog } from './money.tsx'
 import { InvitePerson } from './people-links.tsx'
+import { PlanOfNewKeys } from './plan-of-new-keys.tsx'
 
-export type Open = CreditKind | 'rename' | 'state' | 'key' | 'invite' | undefined
+export type Open = CreditKind | 'rename' | 'state' | 'key' | 'invite' | 'budgets' | 'plan' | undefined
 
 type DialogsOptions = Readonly<{ account: Account; open: Open; close: () => void; changed: () => void }>
 
@@ -22,6 +24,10 @@ export const AccountDialogs = ({ account, open, close, changed }: DialogsOptions
       return <Rename account={account} close={close} changed={changed} />
     case 'state':
       return <ChangeState account={account} close={close} changed={changed} />
+    case 'budgets':
+      return <AccountBudgets account={account} close={close} changed={changed} />
+    case 'plan':
+      return <PlanOfNewKeys account={account} close={close} changed={changed} />
     case 'key':
       return <MakeKey account={account} close={close} made={changed} />
     case 'invite':

@@ -13,6 +13,7 @@ import { api } from '../api.ts'
 import { AccountDialogs, type Open } from './account-dialogs.tsx'
 import { type Account, Credits, Figures, Holds } from './account-money.tsx'
 import { AccountState } from './accounts.tsx'
+import { ShownBudgets } from './budgets.tsx'
 import { KeyTable } from './key-table.tsx'
 import { RequestList } from './requests.tsx'
 
@@ -59,6 +60,19 @@ const Opened = ({ account, turn, changed }: Readonly<{ account: Account; turn: n
         <Figures account={account} />
         {account.holds.length > 0 && <Holds account={account} />}
       </div>
+      <section class="stack" aria-label="Budgets">
+        <div class="page-head">
+          <h2>Budgets</h2>
+          <button type="button" onClick={() => setOpen('budgets')}>
+            Budgets…
+          </button>
+          <button type="button" onClick={() => setOpen('plan')}>
+            Plan of new keys…
+          </button>
+        </div>
+        <ShownBudgets accountId={account.id} turn={turn} />
+        <p class="note">New keys of its customers get the plan {account.plan ?? 'default'}.</p>
+      </section>
       <Keys account={account} turn={turn} make={() => setOpen('key')} />
       <Members account={account} invite={() => setOpen('invite')} />
       <Credits accountId={account.id} turn={turn} />

@@ -9,16 +9,19 @@ import { showDate } from '../../parts/show-time.ts'
 import { tell } from '../../parts/told.tsx'
 import { ActDialog, ActForm } from '../act-dialog.tsx'
 import { api } from '../api.ts'
+import { KeyBudgets } from './budgets.tsx'
 import { type KeyDialogOptions as Options, titleOf } from './key-dialog.ts'
 import { KeyRates } from './key-rates.tsx'
 import { Secret } from './secret.tsx'
 
-export type KeyChange = 'change' | 'rates' | 'extend' | 'rotate' | 'state'
+export type KeyChange = 'change' | 'budgets' | 'rates' | 'extend' | 'rotate' | 'state'
 
 export const ChangeKey = ({ change, ...options }: Options & Readonly<{ change: KeyChange }>) => {
   switch (change) {
     case 'change':
       return <NameAndLimit {...options} />
+    case 'budgets':
+      return <KeyBudgets {...options} />
     case 'rates':
       return <KeyRates {...options} />
     case 'extend':

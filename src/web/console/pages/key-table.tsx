@@ -13,6 +13,7 @@ const MOODS: Readonly<Record<string, Mood>> = { live: 'good', expired: 'wary', d
 
 const CHANGES: readonly (readonly [KeyChange, string])[] = [
   ['change', 'Change…'],
+  ['budgets', 'Budgets…'],
   ['rates', 'Rates…'],
   ['extend', 'Extend…'],
   ['rotate', 'Rotate…'],

@@ -1,0 +1,40 @@
+/** Budgets by window in words: what is left of each, of how much, and until when. Rules: money.md "Budgets". */
+
+import { Moment } from './time.tsx'
+import { Usd } from './usd.tsx'
+
+type Budget = Readonly<{
+  of: 'key' | 'account' | 'plan'
+  plan: string | null
+  set_by: 'operator' | 'customer'
+  per: string
+  limit_usd: string
+  spent_usd: string
+  left_usd: string
+  resets_at: string
+}>
+
+const whose = ({ of, plan, set_by }: Budget): string => {
+  if (of === 'plan') return `of all keys of the plan ${plan}`
+  return `of the ${of}, set by ${set_by === 'operator' ? 'the operator' : 'the customer'}`
+}
+
+export const WindowLeft = ({ left, limit, per, resetsAt }: Readonly<{ left: string; limit: string; per: string; resetsAt: string }>) => (
+  <>
+    <Usd exact={left} /> of <Usd exact={limit} /> a {per} left until <Moment iso={resetsAt} />
+  </>
+)
+
+export const BudgetList = ({ budgets }: Readonly<{ budgets: readonly Budget[] }>) =>
+  budgets.length === 0 ? (
+    <p class="note">No budget of an hour, day, week or month is set.</p>
+  ) : (
+    budgets.map((budget) => (
+      <p class="note" key={`${budget.of} ${budget.plan} ${budget.set_by} ${budget.per}`}>
+        <WindowLeft left={budget.left_usd} limit={budget.limit_usd} per={budget.per} resetsAt={budget.resets_at} />;{' '}
+        <Usd exact={budget.spent_usd} /> spent ({whose(budget)})
+      </p>
+    ))
+  )
+
+export const PERS_TO_CHOOSE = ['hour', 'day', 'week', 'month'].map((per) => ({ value: per, text: per }))
