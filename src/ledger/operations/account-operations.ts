@@ -56,7 +56,10 @@ export function book(
   const earlier = ref === '' ? undefined : writing.statements.creditByRef.get({ ref })
   if (earlier !== undefined) {
     if (isSame(earlier)) return { ...UNCHANGED, earlier: { creditId: earlier.id, accountId } }
-    return refused(`the reference "${ref}" was used by ${earlier.kind} ${earlier.id} of ${toExactUsdText(earlier.amountPicos)} USD`)
+    // A token may be bound to accounts, and then learns nothing of a credit of another one.
+    const isHidden = writing.act.by !== undefined && earlier.accountNumber !== account.number
+    const what = isHidden ? 'before' : `by ${earlier.kind} ${earlier.id} of ${toExactUsdText(earlier.amountPicos)} USD`
+    return refused(`the reference "${ref}" was used ${what}`)
   }
   if (creditKind === 'refund' && !isPaidOut && account.balancePicos + amount < ZERO) {
     return refused(`the balance is ${toExactUsdText(account.balancePicos)} USD, and a refund cannot take more; a correction can`)

@@ -154,6 +154,21 @@ test('a token that is bound to an account sees no other, whatever it guesses, an
   expect((await two.get(`/keys?account_id=${ids.south}`)).status).toBe(200)
 })
 
+test('a token that is bound to an account learns nothing of a credit of another one whose reference it guesses', async () => {
+  const credited = (await all.post(`/accounts/${ids.south}/top-ups`, { amount_usd: '77', ref: 'invoice-1' })).body
+  const client = await apiClient(gateway, { accountIds: [ids.north] })
+  const own = { account_id: ids.north, name: 'guess', balance_usd: '1', ref: 'invoice-1' }
+  for (const answer of [
+    await client.post(`/accounts/${ids.north}/top-ups`, { amount_usd: '77', ref: 'invoice-1' }),
+    await client.post('/keys', own),
+  ]) {
+    expect(errorOf(answer)).toMatchObject({ status: 400, message: 'the reference "invoice-1" was used before' })
+    expect(JSON.stringify(answer.body)).not.toContain(String(credited['credit_id']))
+  }
+  expect((await client.post(`/accounts/${ids.north}/top-ups`, { amount_usd: '3', ref: 'own-1' })).status).toBe(200)
+  expect(errorOf(await client.post(`/accounts/${ids.north}/top-ups`, { amount_usd: '4', ref: 'own-1' })).message).toMatch(/ of 3 USD$/)
+})
+
 test('a client that guesses tokens gets 429; a good token behind the same address goes on', async () => {
   const guess = () =>
     clientOf(
