@@ -107,19 +107,6 @@ function peopleActs({ site, world, acts: { ask, perform } }: Parts) {
     const expiresAt = (await people().links.invitation(token))?.expiresAt ?? 0
     return { ...shown, expires_at: isoTime(expiresAt), link, link_shown: false, is_mailed: isMailed }
   }
-  const remove = async (caller: ApiCaller, { from, account_id: accountId, reason, ...body }: Static<typeof REMOVE>) => {
-    const email = emailOf(body.email)
-    if (email === undefined) return wrong('email', NO_EMAIL)
-    if (from === 'account' && accountId === undefined) return wrong('account_id', 'Which account?')
-    const what = from === 'account' ? { accountId: accountId ?? '' } : from === 'console' ? 'operator' : 'all'
-    // Access is removed before the audit log has its line, so that it ends even while the ledger cannot write.
-    const removed = await people().memberships.remove(email, what)
-    if (removed === 'none' && caller.by.once === null) return missing()
-    const ofAccount = from === 'account' ? (accountId ?? null) : null
-    const done = await perform(caller, { kind: 'setAccess', email, accountId: ofAccount, access: 'none', now: clock.now() }, reason)
-    if (done instanceof Failure) return done
-    return removed === 'none' && done.repeats === undefined ? missing() : { email, removed_from: from }
-  }
   const giveLink = async (
     caller: ApiCaller,
     { link: kind, listener, reason, ...body }: Static<typeof LINK>,
@@ -139,14 +126,35 @@ function peopleActs({ site, world, acts: { ask, perform } }: Parts) {
     const letter = () => (isReset ? resetMail(link) : signInMail(link))
     return { email, link, link_shown: false, is_mailed: await people().mail(email, `${listener} ${kind} by operator`, letter) }
   }
-  return { invite, remove, giveLink }
+  return { invite, giveLink }
+}
+
+function removing({ site: { people }, world: { clock }, acts: { perform } }: Parts) {
+  return async (caller: ApiCaller, { from, account_id: accountId, reason, ...body }: Static<typeof REMOVE>) => {
+    const email = emailOf(body.email)
+    if (email === undefined) return wrong('email', NO_EMAIL)
+    if (from === 'account' && accountId === undefined) return wrong('account_id', 'Which account?')
+    const what = from === 'account' ? { accountId: accountId ?? '' } : from === 'console' ? 'operator' : 'all'
+    const ofAccount = from === 'account' ? (accountId ?? null) : null
+    const operation = { kind: 'setAccess', email, accountId: ofAccount, access: 'none', now: clock.now() } as const
+    // Under an Idempotency-Key the line comes first: what is refused, such as another body under it, removes nobody.
+    const noted = caller.by.once === null ? undefined : await perform(caller, operation, reason)
+    if (noted instanceof Failure && noted.status !== 503) return noted
+    // Access ends even while the ledger cannot write.
+    const removed = await people().memberships.remove(email, what)
+    if (removed === 'none' && noted === undefined) return missing()
+    const done = noted ?? (await perform(caller, operation, reason))
+    if (done instanceof Failure) return done
+    return removed === 'none' && done.repeats === undefined ? missing() : { email, removed_from: from }
+  }
 }
 
 const detail = (operationId: string, summary: string, description: string) => ({ operationId, tags: ['People'], summary, description })
 const ALL = { scope: 'all', reach: 'gateway' } as const
 
 export function peopleRoutes(parts: Parts) {
-  const { invite, remove, giveLink } = peopleActs(parts)
+  const { invite, giveLink } = peopleActs(parts)
+  const remove = removing(parts)
   return new Elysia({ name: 'operator api people', prefix: '/people' })
     .use(parts.macro)
     .get('', async () => answer(await listOf(parts.site.people())), {

@@ -143,6 +143,18 @@ test('people are invited by a link that one answer has, listed and removed', asy
   expect(await statusOf((await apiClient(gateway, { scope: 'money' })).post('/people/invite', { email: 'x@example.com' }))).toBe(403)
 })
 
+test('a removal under an Idempotency-Key that another request used removes nobody', async () => {
+  const { memberships } = gateway.people()
+  const person = await gateway.people().known('carl@example.com')
+  await memberships.join(person.id, { accountId: ids.north, role: 'owner' })
+  const remove = (email: string) => all.post('/people/remove', { email, from: 'account', account_id: ids.north }, 'r-1')
+  await statusOf(all.post('/people/invite', { email: 'dora@example.com', account_id: ids.north }))
+  expect(await done(remove('dora@example.com'))).toEqual({ email: 'dora@example.com', removed_from: 'account' })
+  expect(await done(remove('dora@example.com'))).toEqual({ email: 'dora@example.com', removed_from: 'account' })
+  expect(await statusOf(remove('carl@example.com'))).toBe(400)
+  expect(await memberships.membership(person.id, ids.north)).toMatchObject({ role: 'owner' })
+})
+
 test('an upstream is taken out and put back as one act, in the name of the token', async () => {
   expect(await done(all.get('/upstreams'))).toMatchObject({ data: [{ name: 'simulator', out: null }], unanswered: [] })
   const out = () => all.post('/upstreams/simulator/out', { reason: 'a look' })
