@@ -73,7 +73,7 @@ BEGIN
     WHERE account_number = account AND plan = of_plan AND lane = of_lane;
   RETURN NULL;
 END $$;
-CREATE TRIGGER receipts_count_hours AFTER INSERT ON receipts REFERENCING NEW TABLE AS made FOR EACH STATEMENT EXECUTE FUNCTION count_hours();
+CREATE TRIGGER receipts_sum_hours AFTER INSERT ON receipts REFERENCING NEW TABLE AS made FOR EACH STATEMENT EXECUTE FUNCTION count_hours();
 
 -- The first hour of which these rows say everything: that of the running month, or week, where it began earlier.
 INSERT INTO meta (name, value) VALUES ('hours_from', CAST(CAST(extract(epoch FROM least(

@@ -41,10 +41,10 @@ const TABLES: readonly CopiedTable[] = [
 export function copyLedger(from: Connection, to: Connection): ReadonlyMap<string, number> {
   // The triggers would number the lines, which have their numbers already, and count the hours, which are copied, too.
   to.run('ALTER TABLE audit_log DISABLE TRIGGER audit_log_numbered')
-  to.run('ALTER TABLE receipts DISABLE TRIGGER receipts_count_hours')
+  to.run('ALTER TABLE receipts DISABLE TRIGGER receipts_sum_hours')
   const copied = new Map(TABLES.map((table) => [table.name, copyTable(from, to, table)]))
   to.run('ALTER TABLE audit_log ENABLE TRIGGER audit_log_numbered')
-  to.run('ALTER TABLE receipts ENABLE TRIGGER receipts_count_hours')
+  to.run('ALTER TABLE receipts ENABLE TRIGGER receipts_sum_hours')
   to.run("UPDATE meta SET value = (SELECT CAST(coalesce(max(id), 0) AS TEXT) FROM audit_log) WHERE name = 'audited'")
   for (const name of ['salt', 'hours_from']) {
     const value = from.query<{ value: string }, [string]>('SELECT value FROM meta WHERE name = ?').get(name)?.value

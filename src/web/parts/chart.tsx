@@ -4,6 +4,7 @@
  */
 
 import { useMemo } from 'preact/hooks'
+import './language.ts'
 import UPlot from 'uplot'
 import { axisOf, HEIGHT_PX, Plot } from './plot.tsx'
 

@@ -118,7 +118,7 @@ postgresTest('a role that may not make it, or not write it, is told so', async (
   expect(open(admin)).toBeUndefined()
   admin.run('GRANT USAGE ON SCHEMA ledger TO tollgate; GRANT SELECT ON ALL TABLES IN SCHEMA ledger TO tollgate')
   expect(open(db, 'read')).toBeUndefined()
-  expect(open(db)).toEqual({ problem: 'unwritable', message: 'Postgres here/test: the role may not write the table ledger.accounts' })
+  expect(open(db)).toEqual({ problem: 'unwritable', message: 'Postgres here/test: the role may not write the table ledger.account_hours' })
   admin.run('GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ledger TO tollgate')
   expect(open(db)).toBeUndefined()
   close(db, admin)

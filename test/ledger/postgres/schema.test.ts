@@ -161,7 +161,7 @@ postgresTest('the same triggers, TRUNCATE refused where DELETE is, and those tha
   const truncate = Object.entries(TRIGGERS)
     .filter(([name]) => name.endsWith('_no_delete'))
     .map(([name, table]) => [name.replace('delete', 'truncate'), table] as const)
-  const own = { receipts_references: 'receipts', receipts_count_hours: 'receipts', nodes_free_plan_leases: 'nodes' }
+  const own = { receipts_references: 'receipts', receipts_sum_hours: 'receipts', nodes_free_plan_leases: 'nodes' }
   const told = { ...TRIGGERS, ...Object.fromEntries(truncate), ...own }
   expect(Object.fromEntries(made.map(({ name, table }) => [name, table]))).toEqual(told)
   const numbered = db

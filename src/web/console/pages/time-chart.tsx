@@ -4,6 +4,7 @@
  */
 
 import { useMemo } from 'preact/hooks'
+import '../../parts/language.ts'
 import UPlot from 'uplot'
 import { Legend } from '../../parts/chart.tsx'
 import { axisOf, HEIGHT_PX, Plot } from '../../parts/plot.tsx'
