@@ -27,7 +27,7 @@ async function off(site: BotSite, turn: Turn): Promise<Said> {
   const { chat, caller, accountId, takenAt } = turn
   await site.people().chats.setTellsAlerts(chat.chat, false)
   await isChatNoted(site, { email: caller.person.email, accountId, chat: chat.chat, state: 'not told alerts', at: takenAt })
-  return say('Alerts are no longer told to this chat.')
+  return say('Alerts are no longer sent to this chat.')
 }
 
 async function on(site: BotSite, turn: Turn, amount: string | undefined): Promise<Said> {
@@ -43,11 +43,11 @@ async function on(site: BotSite, turn: Turn, amount: string | undefined): Promis
   if (wanted === undefined || thresholds.includes(wanted)) return say(toldWords(thresholds))
   if (role !== 'owner')
     return say(
-      `${thresholds.length > 0 ? toldWords(thresholds) : 'This chat is told every alert of the account; there is none about the balance yet.'} Only an owner of this account makes alerts.`,
+      `${thresholds.length > 0 ? toldWords(thresholds) : 'This chat gets every alert of the account; there is none about the balance yet.'} Only an owner of this account makes alerts.`,
     )
   const made = await addAlert(site, accountId, { kind: 'balance_below', threshold_usd: wanted, emails: [], webhook_ids: [] }, caller)
   return made.ok ? say(toldWords([...thresholds, wanted])) : saidOf(made)
 }
 
 const toldWords = (thresholds: readonly string[]): string =>
-  `This chat is told every alert of the account. About the balance: below ${thresholds.map((usd) => showUsd(usd)).join(', ')}. The cabinet has the others.`
+  `This chat gets every alert of the account. About the balance: below ${thresholds.map((usd) => showUsd(usd)).join(', ')}. The cabinet has the others.`

@@ -61,7 +61,7 @@ export function keyWords({ world }: Pick<BotSite, 'world'>, running: Running) {
   const rotate = async (turn: Turn, keyId: string, overlapHours: number): Promise<Said> => {
     const rotated = await acts.rotate(ofTurn(turn, keyId), turn.caller, { overlap_hours: overlapHours }, turn.random())
     if (rotated instanceof Response) return saidOf(rotated)
-    const old = overlapHours === 0 ? 'The old one is over.' : `The old one is valid for ${overlapHours} hours more.`
+    const old = overlapHours === 0 ? 'The old one has ended.' : `The old one is valid for ${overlapHours} hours more.`
     const text = `The new secret is shown only now. ${old}\n\n${rotated.secret}`
     return { ...say(text, { code: rotated.secret, buttons: [DELETE_BUTTON] }), isApart: true }
   }

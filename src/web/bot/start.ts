@@ -12,7 +12,7 @@ import { type Said, say } from './said.ts'
 import { addressOf, type BotSite } from './turn.ts'
 
 const UNBOOKED = 'Nothing can be booked at this moment. Try again in a minute.'
-const WRONG_CODE = 'This code is not valid: it was used, is over, or was never made. Get a new one in the cabinet.'
+const WRONG_CODE = 'This code is not valid: it was used, has expired, or was never made. Get a new one in the cabinet.'
 
 type Noted = Readonly<{ email: string; accountId: string; chat: number; state: ChatState; at: number }>
 
