@@ -100,6 +100,7 @@ const NOT_WRITTEN = 'The gateway cannot write at this moment. Look whether it wa
 /** Refuses in words for the person, since the ledger's words are for its operator. */
 function refusedInWords(problem: string) {
   if (problem.startsWith('a key named')) return refuse(409, 'Another key of this account has this name', { field: 'name' })
+  if (problem.startsWith("the operator's budget")) return refuse(409, `The ${problem.slice(4)}`, { field: 'limit_usd' })
   if (problem.startsWith('the key id')) return refuse(409, 'This key was made already, and its secret was shown then')
   return refuse(409, `${problem.charAt(0).toUpperCase()}${problem.slice(1)}`)
 }

@@ -4,6 +4,7 @@ import { Elysia, t } from 'elysia'
 import type { Site } from '../site.ts'
 import { callerMacro } from './caller.ts'
 import { keyActs } from './key-acts.ts'
+import { BUDGET, keyBudgets } from './key-budgets.ts'
 import { extend, renameAndLimit, setActive } from './key-changes.ts'
 import { CHANGE, CREATE, EXTEND, ROTATE } from './key-fields.ts'
 import { runningOf } from './running.ts'
@@ -11,7 +12,9 @@ import { runningOf } from './running.ts'
 export function keyRoutes(site: Pick<Site, 'world' | 'people'>) {
   const { ledger, clock } = site.world
   const running = runningOf(ledger, clock.monotonicMs)
-  const { list, document, changed, create, rotate } = keyActs(site, running)
+  const acts = keyActs(site, running)
+  const { list, document, changed, create, rotate } = acts
+  const budgets = keyBudgets(site, acts)
   return new Elysia({ name: 'keys', prefix: '/cabinet/api/accounts/:accountId' })
     .use(callerMacro(site.people, 'cabinet'))
     .onBeforeHandle(({ set }) => {
@@ -23,6 +26,8 @@ export function keyRoutes(site: Pick<Site, 'world' | 'people'>) {
     })
     .get('/running', ({ params: { accountId } }) => ({ running: Object.fromEntries(running.ofAccount(accountId)) }), { member: 'reader' })
     .get('/keys/:keyId', ({ caller, params }) => document(params, caller), { member: 'reader' })
+    .get('/keys/:keyId/budgets', ({ caller, params }) => budgets.list(params, caller), { member: 'reader' })
+    .post('/keys/:keyId/budgets', ({ caller, params, body }) => budgets.set(params, caller, body), { member: 'owner', body: BUDGET })
     .post('/keys', ({ caller, params: { accountId }, body }) => create(accountId, caller, body), { member: 'owner', body: CREATE })
     .patch(
       '/keys/:keyId',

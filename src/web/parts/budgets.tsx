@@ -14,9 +14,9 @@ type Budget = Readonly<{
   resets_at: string
 }>
 
-const whose = ({ of, plan, set_by }: Budget): string => {
+const whose = ({ of, plan, set_by }: Budget, customer: string): string => {
   if (of === 'plan') return `of all keys of the plan ${plan}`
-  return `of the ${of}, set by ${set_by === 'operator' ? 'the operator' : 'the customer'}`
+  return `of the ${of}, set by ${set_by === 'operator' ? 'the operator' : customer}`
 }
 
 export const WindowLeft = ({ left, limit, per, resetsAt }: Readonly<{ left: string; limit: string; per: string; resetsAt: string }>) => (
@@ -25,14 +25,15 @@ export const WindowLeft = ({ left, limit, per, resetsAt }: Readonly<{ left: stri
   </>
 )
 
-export const BudgetList = ({ budgets }: Readonly<{ budgets: readonly Budget[] }>) =>
+/** `customer`: who else than the operator set some, in words. */
+export const BudgetList = ({ budgets, customer = 'the customer' }: Readonly<{ budgets: readonly Budget[]; customer?: string }>) =>
   budgets.length === 0 ? (
     <p class="note">No budget of an hour, day, week or month is set.</p>
   ) : (
     budgets.map((budget) => (
       <p class="note" key={`${budget.of} ${budget.plan} ${budget.set_by} ${budget.per}`}>
         <WindowLeft left={budget.left_usd} limit={budget.limit_usd} per={budget.per} resetsAt={budget.resets_at} />;{' '}
-        <Usd exact={budget.spent_usd} /> spent ({whose(budget)})
+        <Usd exact={budget.spent_usd} /> spent ({whose(budget, customer)})
       </p>
     ))
   )

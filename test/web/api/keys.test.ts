@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { DAY_MS } from '../../../src/core/utc.ts'
 import type { Role } from '../../../src/people/memberships.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { usd } from '../../support/ledger.ts'
 import { Browser, PASSWORD } from '../../support/people.ts'
 
 let gateway: TestGateway
@@ -84,11 +85,36 @@ test('from its making to its end a key works as the page says, and each act is i
   expect(gateway.verify()).toEqual([])
 })
 
+test('an owner tightens what the operator allows in a window, never loosens it, and removes only his own', async () => {
+  const made = await ann.post(KEYS, wanted())
+  const [keyId, secret] = [String(made.body['id']), made.body['secret']]
+  const budget = { kind: 'setBudget', accountId: 'acc_north', keyId, per: 'day', setBy: 'operator' } as const
+  await gateway.operate({ ...budget, capPicos: usd('3'), now: Date.now() })
+  const set = (limit_usd: string | null) => ann.post(`${KEYS}/${keyId}/budgets`, { per: 'day', limit_usd })
+  expect(await set('3.5')).toMatchObject({
+    status: 409,
+    body: { error: { field: 'limit_usd', message: "The operator's budget is 3 USD per day, and yours may be less, not more" } },
+  })
+  const operators = { of: 'key', per: 'day', set_by: 'operator', limit_usd: '3', spent_usd: '0', left_usd: '3' }
+  expect((await ann.get(`${KEYS}/${keyId}/budgets`)).body['data']).toMatchObject([operators])
+  expect((await set('0')).body['data']).toMatchObject([operators, { set_by: 'customer', limit_usd: '0', left_usd: '0' }])
+  expect((await ask(secret)).status).toBe(429)
+  expect((await set(null)).body['data']).toMatchObject([operators])
+  expect((await ask(secret)).status).toBe(200)
+  await gateway.idle()
+  expect((await auditOf(keyId)).filter(({ actor }) => actor.startsWith('person:')).map(({ action }) => action)).toEqual([
+    'setBudget',
+    'setBudget',
+    'createKey',
+  ])
+})
+
 const WRITES: readonly (readonly [string, string, object])[] = [
   ['POST', '', wanted()],
   ['PATCH', '/key_north', { name: 'taken over' }],
   ['PATCH', '/key_north', { limit_usd: '1' }],
   ['POST', '/key_north/extend', { days: 1 }],
+  ['POST', '/key_north/budgets', { per: 'day', limit_usd: '1' }],
   ['POST', '/key_north/rotate', { overlap_hours: 0 }],
   ['POST', '/key_north/disable', {}],
   ['POST', '/key_north/enable', {}],
@@ -111,7 +137,7 @@ test('a reader looks and changes nothing; a stranger finds nothing; nobody is as
     const own = `/api/accounts/acc_south/keys${path}`
     if (path !== '') expect([own, (await eve.send(method, own, body)).status]).toEqual([own, 404])
   }
-  for (const path of [KEYS, `${KEYS}/key_north`, '/api/accounts/acc_north/running']) {
+  for (const path of [KEYS, `${KEYS}/key_north`, `${KEYS}/key_north/budgets`, '/api/accounts/acc_north/running']) {
     expect([path, (await rob.get(path)).status, (await eve.get(path)).status, (await nobody.get(path)).status]).toEqual([
       path,
       200,
@@ -149,6 +175,8 @@ test('what is wrong is told with its field, and nothing is written', async () =>
   for (const [path, body, field] of [
     ['/extend', { days: 91 }, 'days'],
     ['/rotate', { overlap_hours: 2_161 }, 'overlap_hours'],
+    ['/budgets', { per: 'year', limit_usd: '1' }, 'per'],
+    ['/budgets', { per: 'day', limit_usd: '-1' }, 'limit_usd'],
   ] as const) {
     const answer = await ann.post(`${KEYS}/key_north${path}`, body)
     expect([path, answer.status, (answer.body['error'] as { field?: string }).field]).toEqual([path, 400, field])

@@ -12,6 +12,7 @@ import { showDate } from '../../parts/show-time.ts'
 import { Moment } from '../../parts/time.tsx'
 import { tell } from '../../parts/told.tsx'
 import type { Key, keysOf } from '../keys-api.ts'
+import { KeyBudgets } from './key-budgets.tsx'
 import { DAYS, OVERLAPS, WORDS } from './keys.words.ts'
 import { NewSecret } from './new-secret.tsx'
 
@@ -28,6 +29,7 @@ export const ChangeKey = ({ keys, shown, changed, close }: Part & Readonly<{ clo
       ) : (
         <div class="parts">
           <NameAndLimit keys={keys} shown={shown} changed={changed} />
+          <KeyBudgets keys={keys} shown={shown} />
           <Extend keys={keys} shown={shown} changed={changed} />
           <Rotate keys={keys} shown={shown} changed={changed} made={setSecret} />
           <Switch keys={keys} shown={shown} changed={changed} />
