@@ -126,6 +126,7 @@ const operationOf = (system: ImportSystem, { accounts }: Fresh, now: number): Op
       name: account.name,
       creditId: newId('crd', now),
       balancePicos: account.balancePicos,
+      budget: account.budget,
       keys: account.keys.map((key) => ({ keyId: newId('key', now), ...key })),
     }),
   ),

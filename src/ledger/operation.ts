@@ -5,7 +5,7 @@ import type { ImportSystem } from '../core/import/systems.ts'
 import type { ForeignForm } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { RateLimits } from '../core/token-buckets.ts'
-import type { Per } from '../core/windows.ts'
+import type { Budget, Per } from '../core/windows.ts'
 
 /**
  * Who acts (`os:alice`, `token:shop`, `program`), from where (`socket`, `file`, an address), and why, in the operator's words. `by`: the token over which the operator's API
@@ -49,6 +49,8 @@ export type ImportedKey = Readonly<{
   plan: string
   /** What was left of its own budget there; null: it had none. */
   limitPicos: Picos | null
+  /** Its own budget there, where that was full again in each window; null: it was not. */
+  budget: Budget | null
   expiresAt: number | null
   isActive: boolean
 }>
@@ -61,6 +63,8 @@ export type ImportedAccount = Readonly<{
   /** The credit of its balance, under the reference `import:SYSTEM:SOURCE`. */
   creditId: string
   balancePicos: Picos
+  /** As of a key; not set where the account was made before. */
+  budget: Budget | null
   keys: readonly ImportedKey[]
 }>
 

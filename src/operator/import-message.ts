@@ -3,14 +3,16 @@
 import { Type } from '@sinclair/typebox'
 import { IMPORT_SYSTEMS } from '../core/import/systems.ts'
 import { IMPORTED_KEYS_MAX } from '../core/limits.ts'
-import { hash, id, label, orNull, picos, shape, time } from './message-parts.ts'
+import { hash, id, label, orNull, per, picos, shape, time } from './message-parts.ts'
+
+const budget = orNull(shape({ per, capPicos: picos }))
 
 const importedKey = shape({
   keyId: id,
   source: label,
   secretHashes: Type.Array(shape({ hash, validUntil: orNull(time) }), { minItems: 1, maxItems: 16 }),
   form: Type.Union([Type.Literal('exact'), Type.Literal('channel')]),
-  ...{ display: label, name: label, plan: label, limitPicos: orNull(picos), expiresAt: orNull(time), isActive: Type.Boolean() },
+  ...{ display: label, name: label, plan: label, limitPicos: orNull(picos), budget, expiresAt: orNull(time), isActive: Type.Boolean() },
 })
 
 const importedAccount = shape({
@@ -19,6 +21,7 @@ const importedAccount = shape({
   name: label,
   creditId: id,
   balancePicos: picos,
+  budget,
   keys: Type.Array(importedKey, { maxItems: IMPORTED_KEYS_MAX }),
 })
 

@@ -8,12 +8,11 @@ import { Value } from '@sinclair/typebox/value'
 import { TOKEN_ACCOUNTS_MAX, TOKEN_SCOPES } from '../core/api-token.ts'
 import { CODES_MAX } from '../core/limits.ts'
 import { RATE_MAX } from '../core/token-buckets.ts'
-import { PERS } from '../core/windows.ts'
 import type { Hold } from '../ledger/ledger.ts'
 import { type Act, CHAT_STATES, type Operation, type OperationResult } from '../ledger/operation.ts'
 import type { UpstreamReport } from '../upstream/member.ts'
 import { IMPORT } from './import-message.ts'
-import { hash, id, label, orNull, picos, shape, time } from './message-parts.ts'
+import { hash, id, label, orNull, per, picos, shape, time } from './message-parts.ts'
 import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
 
 const topUp = { creditId: id, amountPicos: picos, ref: label }
@@ -23,7 +22,6 @@ const access = Type.Union([Type.Literal('owner'), Type.Literal('reader'), Type.L
 
 const rate = orNull(Type.Integer({ minimum: 1, maximum: RATE_MAX }))
 const rates = shape({ requestsPerMinute: rate, inputTokensPerMinute: rate, outputTokensPerMinute: rate, concurrentRequests: rate })
-const per = Type.Union(PERS.map((one) => Type.Literal(one)))
 const setBy = Type.Union([Type.Literal('operator'), Type.Literal('customer')])
 
 const OPERATION = Type.Union([

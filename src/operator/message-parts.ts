@@ -2,9 +2,11 @@
 
 import { Type } from '@sinclair/typebox'
 import { BALANCE_PICOS_MAX } from '../core/money.ts'
+import { PERS } from '../core/windows.ts'
 
 export const id = Type.String({ minLength: 1, maxLength: 64 })
 export const label = Type.String({ maxLength: 256 })
+export const per = Type.Union(PERS.map((one) => Type.Literal(one)))
 export const time = Type.Integer({ minimum: 0 })
 export const picos = Type.BigInt({ minimum: -BALANCE_PICOS_MAX, maximum: BALANCE_PICOS_MAX })
 export const hash = Type.Uint8Array({ minByteLength: 32, maxByteLength: 32 })

@@ -43,7 +43,7 @@ function rowsAt(path: string): unknown {
   const db = openToRead(path) as Database
   try {
     expect(differencesInFile(db)).toEqual([])
-    const tables = ['accounts', 'keys', 'key_secrets', 'imported_keys', 'credits', 'audit_log']
+    const tables = ['accounts', 'keys', 'key_secrets', 'imported_keys', 'budgets', 'credits', 'audit_log']
     return tables.map((table) => db.query(`SELECT * FROM ${table}`).values())
   } finally {
     db.close()
@@ -103,6 +103,14 @@ test('what cannot be brought is refused in words, and then nothing of the import
       [importKeys([BOB, importedAccount('user:c', [{ ...key, expiresAt: NOW + 91 * 86_400_000 }])], { now: NOW }), /at most 90 days ahead/],
       [importKeys([BOB, importedAccount('user:c', [{ ...key, limitPicos: picos(-1n) }])]), /a limit is between/],
       [importKeys([BOB, importedAccount('user:c', [key], { balancePicos: picos(-1n) })]), /a balance is between/],
+      [
+        importKeys([BOB, importedAccount('user:c', [key], { budget: { per: 'day', capPicos: picos(-1n) } })]),
+        /user:c: a budget is between/,
+      ],
+      [
+        importKeys([BOB, importedAccount('user:c', [{ ...key, budget: { per: 'day', capPicos: picos(-1n) } }])]),
+        /another-person: a budget is/,
+      ],
     ]
     for (const [operation, problem] of bad)
       expect(await ledger.operate(operation, ACT)).toEqual({ result: 'refused', problem: expect.stringMatching(problem) })

@@ -14,6 +14,7 @@ export const importedKey = (secret: string, form: ImportedKey['form'], more: Par
   name: '',
   plan: 'default',
   limitPicos: null,
+  budget: null,
   expiresAt: null,
   isActive: true,
   ...more,
@@ -25,6 +26,7 @@ export const importedAccount = (source: string, keys: readonly ImportedKey[], mo
   name: '',
   creditId: `crd_${source}`,
   balancePicos: usd('5'),
+  budget: null,
   keys,
   ...more,
 })

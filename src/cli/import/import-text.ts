@@ -1,16 +1,21 @@
 /** What an import brings, as a document and as text: every key with its account, then everything that comes otherwise than it is there. Rules: operator.md "Import". */
 
 import type { Fresh } from '../../core/import/against-ledger.ts'
-import type { Finding } from '../../core/import/mapped.ts'
+import type { Finding, MappedKey } from '../../core/import/mapped.ts'
 import type { ImportSystem } from '../../core/import/systems.ts'
 import { type Picos, sumPicos, usdFields, ZERO } from '../../core/money.ts'
 import { isoOrNull } from '../../core/utc.ts'
+import type { Budget } from '../../core/windows.ts'
 import { factsText, tableText, timeText, usdText } from '../text.ts'
 
 type Imported = Readonly<{ system: ImportSystem; fresh: Fresh; isApplied: boolean }>
 
 /** What is credited: an account that is here already gets nothing again. */
 const creditOf = ({ accountId, balancePicos }: Fresh['accounts'][number]): Picos => (accountId === undefined ? balancePicos : ZERO)
+
+const budgetDocument = (budget: Budget | null) => budget && { per: budget.per, ...usdFields('limit', budget.capPicos) }
+const limitText = ({ limitPicos, budget }: MappedKey): string =>
+  budget === null ? usdText(limitPicos) : `${usdText(budget.capPicos)} per ${budget.per}`
 
 export const importDocument = ({ system, fresh: { accounts, findings, known }, isApplied }: Imported) => ({
   system,
@@ -20,12 +25,14 @@ export const importDocument = ({ system, fresh: { accounts, findings, known }, i
     id: account.accountId ?? null,
     name: account.name,
     ...usdFields('credit', creditOf(account)),
+    budget: budgetDocument(account.accountId === undefined ? account.budget : null),
     keys: account.keys.map((key) => ({
       source: key.source,
       name: key.name,
       display: key.display,
       plan: key.plan,
       ...usdFields('limit', key.limitPicos),
+      budget: budgetDocument(key.budget),
       expires_at: isoOrNull(key.expiresAt),
       is_active: key.isActive,
     })),
@@ -42,7 +49,7 @@ export function importText({ system, fresh: { accounts, findings, known }, isApp
       key.name || key.source.slice(0, 16),
       key.display,
       key.plan,
-      usdText(key.limitPicos),
+      limitText(key),
       timeText(key.expiresAt),
       key.isActive ? 'live' : 'disabled',
     ]),

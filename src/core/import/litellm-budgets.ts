@@ -3,6 +3,8 @@
  * Rules: operator.md "Import".
  */
 
+import { maxPicos, minPicos, ZERO } from '../money.ts'
+import type { Budget, Per } from '../windows.ts'
 import { type Amount, leftOf } from './amount.ts'
 import { numberIn, type Row, textIn } from './row.ts'
 
@@ -14,8 +16,19 @@ export type LiteLlmRows = Readonly<
   >
 >
 
-/** `kind`: the words for whose it is. `duration`: after which it is full again; '': never. */
-export type Pot = Readonly<{ kind: string; id: string; name: string; left: Amount; duration: string }>
+/** `kind`: the words for whose it is. `duration`: after which it is full again; '': never. `budget`: the same as a window here; null: there is none. */
+export type Pot = Readonly<{ kind: string; id: string; name: string; left: Amount; duration: string; budget: Budget | null }>
+
+/** The durations whose windows are those of the calendar there, too: https://docs.litellm.ai/docs/proxy/budget_reset_and_tz */
+const PERS_THERE: ReadonlyMap<string, Per> = new Map([
+  ['1h', 'hour'],
+  ['24h', 'day'],
+  ['1d', 'day'],
+  ['7d', 'week'],
+  ['1w', 'week'],
+  ['30d', 'month'],
+  ['1mo', 'month'],
+])
 
 export class Budgets {
   readonly #budgets: ReadonlyMap<string, Row>
@@ -72,12 +85,19 @@ export class Budgets {
 function potOf(kind: string, id: string, name: string, budget: Row, spender: Row): Pot | undefined {
   const most = numberIn(budget, 'max_budget')
   if (most === undefined) return undefined
-  return { kind, id, name, left: leftOf(most, numberIn(spender, 'spend') ?? 0), duration: textIn(budget, 'budget_duration') }
+  const duration = textIn(budget, 'budget_duration')
+  const per = PERS_THERE.get(duration)
+  const window = per === undefined ? null : { per, capPicos: maxPicos(leftOf(most, 0).picos, ZERO) }
+  return { kind, id, name, left: leftOf(most, numberIn(spender, 'spend') ?? 0), duration, budget: window }
 }
 
 function smaller(a: Pot | undefined, b: Pot | undefined): Pot | undefined {
   if (a === undefined || b === undefined) return a ?? b
-  return a.left.picos <= b.left.picos ? a : b
+  const [less, more] = a.left.picos <= b.left.picos ? [a, b] : [b, a]
+  if (less.budget === null) return less
+  // A window says less than what it leaves now where the other budget is one of another window, or is never full again.
+  if (less.budget.per !== more.budget?.per) return { ...less, budget: null }
+  return { ...less, budget: { ...less.budget, capPicos: minPicos(less.budget.capPicos, more.budget.capPicos) } }
 }
 
 const byId = (rows: readonly Row[], column: string): ReadonlyMap<string, Row> => new Map(rows.map((row) => [textIn(row, column), row]))

@@ -4,7 +4,7 @@
  */
 
 import { displayOf } from '../key.ts'
-import { BALANCE_PICOS_MAX, maxPicos, ZERO } from '../money.ts'
+import { BALANCE_PICOS_MAX, maxPicos, toExactUsdText, ZERO } from '../money.ts'
 import { Budgets, type LiteLlmRows, oldHashesOf, type Pot } from './litellm-budgets.ts'
 import { Accounts, EXPIRY_CUT, expiryOf, type Mapped, type MappedKey, type MappingRules, planOf, problemOfSecret } from './mapped.ts'
 import { flagIn, isFilled, numberIn, type Row, textIn, textsIn } from './row.ts'
@@ -54,15 +54,16 @@ function mapKey(row: Row, around: Around): void {
     secretHashes: [{ hash: secret.hash, validUntil: null }, ...oldHashes(row, around)],
     form: 'exact',
     plan: plan.name,
-    limitPicos: limit === undefined ? null : maxPicos(limit.left.picos, ZERO),
+    limitPicos: limit === undefined || limit.budget !== null ? null : maxPicos(limit.left.picos, ZERO),
+    budget: limit?.budget ?? null,
     expiresAt,
     isActive: !isBlocked(row, budgets),
   }
-  accounts.add({ source: account, name: payer.name, balancePicos: maxPicos(payer.left.picos, ZERO) }, key)
+  accounts.add({ source: account, name: payer.name, balancePicos: maxPicos(payer.left.picos, ZERO), budget: payer.budget }, key)
 }
 
 const problemOfSize = (...pots: readonly (Pot | undefined)[]): string | undefined =>
-  pots.some((pot) => pot !== undefined && pot.left.picos > BALANCE_PICOS_MAX)
+  pots.some((pot) => pot !== undefined && [pot.left.picos, pot.budget?.capPicos ?? ZERO].some((amount) => amount > BALANCE_PICOS_MAX))
     ? 'its budget is more than an account can hold here'
     : undefined
 
@@ -119,12 +120,7 @@ type Noted = Readonly<{ account: string; subject: string; limit: Pot | undefined
 /** Notes what comes otherwise than it is there. */
 function noteRest(row: Row, { account, subject, limit, payer }: Noted, { budgets, accounts }: Around): void {
   const note = (what: string): void => accounts.note(account, subject, true, what)
-  for (const { kind, id, left, duration } of limit === undefined ? [payer] : [payer, limit]) {
-    const what = kind === 'key' ? 'its budget' : `the budget of ${kind} ${id}`
-    if (left.rest !== '') note(`${what} is rounded down: ${left.rest} is left out`)
-    if (left.picos < ZERO) note(`${what} is overspent: it comes as 0`)
-    if (duration !== '') note(`${what} is full again every ${duration} there: what is left of it now comes, once; \`--per\` sets one here`)
-  }
+  for (const pot of limit === undefined ? [payer] : [payer, limit]) for (const what of notesOf(pot, pot === payer)) note(what)
   const [user, team] = [budgets.userOf(row) ?? {}, budgets.teamOf(row) ?? {}]
   if (
     [row, user, team].some((one) => ['tpm_limit', 'rpm_limit', 'max_parallel_requests'].some((name) => numberIn(one, name) !== undefined))
@@ -135,4 +131,21 @@ function noteRest(row: Row, { account, subject, limit, payer }: Noted, { budgets
   if (isFilled(row, 'aliases')) note('its aliases of models do not come')
   if (textsIn(row, 'allowed_routes').length > 0) note('its list of routes does not come')
   if (isBlocked(row, budgets)) note('it is blocked there, and comes disabled')
+}
+
+/** What comes of a budget otherwise than it is there. `isBalance`: it is that of the account. */
+function notesOf({ kind, id, left, duration, budget }: Pot, isBalance: boolean): readonly string[] {
+  const what = kind === 'key' ? 'its budget' : `the budget of ${kind} ${id}`
+  const full = `${what} is full again every ${duration} there`
+  const cap = budget === null ? '' : `at most $${toExactUsdText(budget.capPicos)} in each ${budget.per} of UTC`
+  if (budget !== null && !isBalance) return [`${full}: here it may spend ${cap}, and what it spent there does not count`]
+  return [
+    ...(left.rest === '' ? [] : [`${what} is rounded down: ${left.rest} is left out`]),
+    ...(left.picos < ZERO ? [`${what} is overspent: it comes as 0`] : []),
+    ...(duration === ''
+      ? []
+      : [
+          `${full}: what is left of it now comes, once; ${budget === null ? '`--per` sets one here' : `here it is topped up, and spends ${cap}`}`,
+        ]),
+  ]
 }

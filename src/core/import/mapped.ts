@@ -7,6 +7,7 @@ import type { ForeignForm } from '../key.ts'
 import { KEY_EXPIRY_DAYS_MAX } from '../limits.ts'
 import type { Picos } from '../money.ts'
 import { DAY_MS } from '../utc.ts'
+import type { Budget } from '../windows.ts'
 
 /** `source`: what names the key there. */
 export type MappedKey = Readonly<{
@@ -18,13 +19,21 @@ export type MappedKey = Readonly<{
   plan: string
   /** What is left of its own budget; null: it has none. */
   limitPicos: Picos | null
+  /** What it may spend in each window; null: it has no such budget. */
+  budget: Budget | null
   /** Unix milliseconds; null: never. */
   expiresAt: number | null
   isActive: boolean
 }>
 
-/** `source`: what names the payer there, such as `user:17`. */
-export type MappedAccount = Readonly<{ source: string; name: string; balancePicos: Picos; keys: readonly MappedKey[] }>
+/** `source`: what names the payer there, such as `user:17`. `budget`: what all its keys together may spend in each window. */
+export type MappedAccount = Readonly<{
+  source: string
+  name: string
+  balancePicos: Picos
+  budget: Budget | null
+  keys: readonly MappedKey[]
+}>
 
 /** `account`: the source of the account to which it belongs. `isBrought`: the key or account comes all the same. */
 export type Finding = Readonly<{ account: string; subject: string; isBrought: boolean; what: string }>
@@ -41,17 +50,17 @@ export type MappingRules = Readonly<{
 
 /** Puts keys under their accounts, in the order in which they come. */
 export class Accounts {
-  readonly #accounts = new Map<string, { source: string; name: string; balancePicos: Picos; keys: MappedKey[] }>()
+  readonly #accounts = new Map<string, Omit<MappedAccount, 'keys'> & { keys: MappedKey[] }>()
   readonly findings: Finding[] = []
 
   note(account: string, subject: string, isBrought: boolean, what: string): void {
     this.findings.push({ account, subject, isBrought, what })
   }
 
-  add({ source, name, balancePicos }: Omit<MappedAccount, 'keys'>, key: MappedKey): void {
-    const account = this.#accounts.get(source) ?? { source, name, balancePicos, keys: [] }
+  add(payer: Omit<MappedAccount, 'keys'>, key: MappedKey): void {
+    const account = this.#accounts.get(payer.source) ?? { ...payer, keys: [] }
     account.keys.push(key)
-    this.#accounts.set(source, account)
+    this.#accounts.set(payer.source, account)
   }
 
   mapped(): Mapped {

@@ -94,10 +94,11 @@ function mapToken(row: Row, around: Around): void {
     form: 'channel',
     plan: plan.name,
     limitPicos: limit === undefined ? null : maxPicos(limit.picos, ZERO),
+    budget: null,
     expiresAt,
     isActive,
   }
-  accounts.add({ source: account, name: textIn(user, 'username'), balancePicos: maxPicos(balance.picos, ZERO) }, key)
+  accounts.add({ source: account, name: textIn(user, 'username'), balancePicos: maxPicos(balance.picos, ZERO), budget: null }, key)
 }
 
 const balanceOf = (user: Row, perUsd: bigint): Amount => worthOf(wholeIn(user, 'quota') ?? 0n, perUsd)

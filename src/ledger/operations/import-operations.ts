@@ -6,6 +6,7 @@
 import type { ImportSystem } from '../../core/import/systems.ts'
 import { BALANCE_PICOS_MAX, type Picos, sumPicos, toExactUsdText, ZERO } from '../../core/money.ts'
 import type { ImportedAccount, ImportedKey, OperationOf } from '../operation.ts'
+import { setBudget } from './budget-operations.ts'
 import { appendCredit } from './credits.ts'
 import { problemOfExpiry, problemOfLimit } from './key-operations.ts'
 import { done, refused, UNCHANGED, type UncommittedResult } from './operation-result.ts'
@@ -17,7 +18,7 @@ const importRef = (system: ImportSystem, source: string): string => `import:${sy
 type Payer = Readonly<{ id: string; number: number }>
 type Problem = Readonly<{ problem: string }>
 
-/** Besides the line of each credit, one line of the audit log says what came: the rows themselves say whose each key was. */
+/** Besides the line of each credit and budget, one line of the audit log says what came: the rows themselves say whose each key was. */
 export function importKeys(writing: Writing, { kind, system, accounts }: OperationOf<'importKeys'>): UncommittedResult {
   const earlier = writing.statements.importedKeys.all({ system })
   const known = new Set(earlier.map(({ source }) => source))
@@ -57,7 +58,8 @@ function newPayer(writing: Writing, system: ImportSystem, account: ImportedAccou
   const made = statements.account.get({ accountId })
   if (made === undefined) throw new Error('an account that was just made is not there')
   if (amount > ZERO) credit(writing, account, made.number, ref)
-  return { id: accountId, number: made.number }
+  const problem = problemOfBudget(writing, account.budget, { accountId, keyId: null, source })
+  return problem === undefined ? { id: accountId, number: made.number } : { problem }
 }
 
 function credit(writing: Writing, { accountId, creditId, balancePicos: amount }: ImportedAccount, account: number, ref: string): void {
@@ -70,7 +72,8 @@ function credit(writing: Writing, { accountId, creditId, balancePicos: amount }:
 type Place = Readonly<{ system: ImportSystem; account: ImportedAccount; payer: Payer }>
 
 /** Undefined: the key is there. */
-function insertKey({ statements, now }: Writing, { system, account, payer }: Place, key: ImportedKey): string | undefined {
+function insertKey(writing: Writing, { system, account, payer }: Place, key: ImportedKey): string | undefined {
+  const { statements, now } = writing
   const { keyId, source, secretHashes, form, display, name, plan, limitPicos: limit, expiresAt } = key
   const problem = problemOfLimit(limit) ?? problemOfExpiry(expiresAt, now)
   if (problem !== undefined) return `${source}: ${problem}`
@@ -86,5 +89,14 @@ function insertKey({ statements, now }: Writing, { system, account, payer }: Pla
     statements.insertForeignSecret.run({ hash: Buffer.from(hash), key: number, display, validUntil, now, form })
   statements.insertImported.run({ key: number, system, account: account.source, source, balance: account.balancePicos, limit, now })
   if (!key.isActive) statements.setKeyActive.run({ keyId, isActive: 0 })
-  return undefined
+  return problemOfBudget(writing, key.budget, { accountId: payer.id, keyId, source })
+}
+
+type BudgetOf = Readonly<{ accountId: string; keyId: string | null; source: string }>
+
+/** Undefined: the budget is set, or there is none. */
+function problemOfBudget(writing: Writing, budget: ImportedKey['budget'], { accountId, keyId, source }: BudgetOf): string | undefined {
+  if (budget === null) return undefined
+  const result = setBudget(writing, { kind: 'setBudget', accountId, keyId, ...budget, setBy: 'operator', now: writing.now })
+  return result.result === 'refused' ? `${source}: ${result.problem}` : undefined
 }

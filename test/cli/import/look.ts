@@ -24,6 +24,12 @@ type Finding = Readonly<{ subject: string; brought: boolean; what: string }>
 export type Document = Readonly<{
   applied: boolean
   already_here: number
-  accounts: readonly Readonly<{ source: string; name: string; credit_usd_exact: string; keys: readonly Record<string, unknown>[] }>[]
+  accounts: readonly Readonly<{
+    source: string
+    name: string
+    credit_usd_exact: string
+    budget: unknown
+    keys: readonly Record<string, unknown>[]
+  }>[]
   findings: readonly Finding[]
 }>

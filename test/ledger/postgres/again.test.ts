@@ -18,6 +18,7 @@ const FILES = [
   'upstream-costs',
   'spend-tags',
   'token-acts',
+  'import-budgets',
 ]
 
 /** Copies of one empty ledger, made without a pause: machines are opened in a synchronous call. */
