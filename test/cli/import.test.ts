@@ -134,6 +134,18 @@ test('new-api: a token’s own group and its switched limits count, and what was
   ])
 })
 
+test.each(['one-api', 'new-api'] as const)('codes of %s that are not redeemed do not come, and are counted in a line', async (system) => {
+  const code = (id: number, more = {}) => ({ id, key: `code${id}`, ...more })
+  const deleted = system === 'new-api' ? [code(5, { deleted_at: '2026-01-01 00:00:00' })] : []
+  const redeemed = [code(3, { status: 3 }), code(4, { status: 2 })]
+  write(system, { users: [user(1)], tokens: [token(1)], redemptions: [...redeemed, ...deleted] })
+  expect((await look(system)).findings).toEqual([])
+  write(system, { redemptions: [code(1), code(2)] })
+  expect((await look(system)).findings).toEqual([
+    { subject: 'redemption codes', brought: false, what: '2 are not redeemed there: make new ones by `tollgate codes create`' },
+  ])
+})
+
 test('another database under the same ids is refused whole', async () => {
   write('one-api', { users: [user(1)], tokens: [token(1)] })
   await apply('one-api')

@@ -45,15 +45,23 @@ function withTimes(row: Row): Row {
 
 const MS_PER_SECOND = 1_000
 
-export async function oneApiRows({ query, quote }: Source, system: 'one-api' | 'new-api'): Promise<SourceRows<OneApiRows>> {
-  const deleted = system === 'new-api' ? ', deleted_at' : ''
+export async function oneApiRows({ dialect, query, quote }: Source, system: 'one-api' | 'new-api'): Promise<SourceRows<OneApiRows>> {
+  const [deleted, isKept] = system === 'new-api' ? [', deleted_at', ' AND deleted_at IS NULL'] : ['', '']
   const tokens = await query('SELECT * FROM tokens ORDER BY id')
   const users = await query(`SELECT id, username, quota, status, ${quote('group')}${deleted} FROM users ORDER BY id`)
   const options = await query(
     `SELECT ${quote('key')}, ${quote('value')} FROM options WHERE ${quote('key')} IN ('QuotaPerUnit', 'GroupRatio') ORDER BY 1`,
   )
-  return { rows: { tokens, users, options }, lastUsedAt: newestOf(tokens, 'accessed_time') * MS_PER_SECOND }
+  const redemptions = await query(hasRedemptions(dialect))
+  const codes = redemptions.length === 0 ? [] : await query(`SELECT count(*) AS count FROM redemptions WHERE status = 1${isKept}`)
+  return { rows: { tokens, users, options, redemptions: codes }, lastUsedAt: newestOf(tokens, 'accessed_time') * MS_PER_SECOND }
 }
+
+/** A row, where that gateway has a table of codes. */
+const hasRedemptions = (dialect: Source['dialect']): string =>
+  dialect === 'sqlite'
+    ? "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'redemptions'"
+    : `SELECT 1 FROM information_schema.tables WHERE table_name = 'redemptions' AND table_schema = ${dialect === 'mysql' ? 'DATABASE()' : 'current_schema()'}`
 
 const newestOf = (rows: readonly Row[], column: string): number =>
   rows.reduce((newest, row) => Math.max(newest, Number(row[column] ?? 0)), 0)

@@ -10,8 +10,8 @@ import { type Amount, worthOf } from './amount.ts'
 import { Accounts, EXPIRY_CUT, expiryOf, type Mapped, type MappedKey, type MappingRules, planOf, problemOfSecret } from './mapped.ts'
 import { flagIn, type Row, textIn, wholeIn } from './row.ts'
 
-/** Rows as objects, by table. */
-export type OneApiRows = Readonly<Record<'tokens' | 'users' | 'options', readonly Row[]>>
+/** Rows as objects, by table; `redemptions`: how many codes are not redeemed, as one row. */
+export type OneApiRows = Readonly<Record<'tokens' | 'users' | 'options' | 'redemptions', readonly Row[]>>
 
 /** What a dollar is worth where no option says otherwise. */
 const QUOTA_PER_USD = 500_000n
@@ -38,6 +38,9 @@ export function mapOneApi(rows: OneApiRows, rules: MappingRules): Mapped | Reado
   const accounts = new Accounts()
   const users = new Map(rows.users.filter(isThere).map((row) => [textIn(row, 'id'), row]))
   for (const row of rows.tokens.filter(isThere)) mapToken(row, { users, factors, perUsd, accounts, rules })
+  const codes = rows.redemptions.map((row) => wholeIn(row, 'count') ?? 0n).find((count) => count > 0n)
+  if (codes !== undefined)
+    accounts.note('', 'redemption codes', false, `${codes} are not redeemed there: make new ones by \`tollgate codes create\``)
   return accounts.mapped()
 }
 

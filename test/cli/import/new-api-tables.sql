@@ -1,5 +1,7 @@
 -- Tables of new-api with the columns that it tells GORM of, in SQLite's types: https://github.com/QuantumNous/new-api model/token.go at
--- 0067bd93739dbf07a62b656afe48d71ddcefae4f, model/user.go at 0089a12fdcafe8ba57a961f31ce8929f47e22270, whose columns for signing in are left out.
+-- 0067bd93739dbf07a62b656afe48d71ddcefae4f, model/user.go at 0089a12fdcafe8ba57a961f31ce8929f47e22270, whose columns for signing in are left out, and
+-- model/redemption.go at 03f1eccae6b39bd33e755eff91af58f1e5104355.
 CREATE TABLE `tokens` (`id` integer,`user_id` integer,`key` varchar(128),`status` integer DEFAULT 1,`name` text,`created_time` integer,`accessed_time` integer,`expired_time` integer DEFAULT -1,`remain_quota` integer DEFAULT 0,`unlimited_quota` numeric,`model_limits_enabled` numeric,`model_limits` text,`allow_ips` text DEFAULT "",`used_quota` integer DEFAULT 0,`group` text DEFAULT "",`cross_group_retry` numeric,`billing_type` integer DEFAULT 0,`deleted_at` datetime,PRIMARY KEY (`id`));
 CREATE TABLE `users` (`id` integer,`username` text,`password` text NOT NULL,`display_name` text,`role` integer DEFAULT 1,`status` integer DEFAULT 1,`email` text,`quota` integer DEFAULT 0,`used_quota` integer DEFAULT 0,`request_count` integer DEFAULT 0,`group` varchar(64) DEFAULT "default",`deleted_at` datetime,`created_at` integer,PRIMARY KEY (`id`));
 CREATE TABLE `options` (`key` text,`value` text,PRIMARY KEY (`key`));
+CREATE TABLE `redemptions` (`id` integer,`user_id` integer,`key` char(32),`status` integer DEFAULT 1,`name` text,`quota` integer DEFAULT 100,`created_time` integer,`redeemed_time` integer,`used_user_id` integer,`deleted_at` datetime,`expired_time` integer,PRIMARY KEY (`id`));
