@@ -90,7 +90,8 @@ function peopleActs({ site, world, acts: { ask, perform } }: Parts) {
     const membership = accountId === null ? null : { accountId, role }
     const access = membership?.role ?? 'operator'
     // The line comes first, so that no link is without it; a repetition whose first one died between the two makes the link.
-    const done = await perform(caller, { kind: 'setAccess', email, accountId, access, now: clock.now() }, reason)
+    const operation = { kind: 'setAccess', email, accountId, access, now: clock.now() } as const
+    const done = await perform(caller, operation, reason)
     if (done instanceof Failure) return done
     const standing = (await people().links.invitations(accountId ?? undefined)).find(
       (one) => one.email === email && (one.membership?.accountId ?? null) === accountId,
@@ -98,6 +99,9 @@ function peopleActs({ site, world, acts: { ask, perform } }: Parts) {
     const shown = { email, account_id: accountId, role: access }
     if (done.repeats !== undefined && standing !== undefined)
       return { ...shown, expires_at: isoTime(standing.expiresAt), link: null, link_shown: true, is_mailed: false }
+    // The first link may also have been used or taken back since: another one has a line of its own.
+    const anew = done.repeats === undefined ? done : await perform({ ...caller, by: { ...caller.by, once: null } }, operation, reason)
+    if (anew instanceof Failure) return anew
     await people().links.withdraw(email, accountId)
     const listener = membership === null ? 'console' : 'cabinet'
     const token = await people().links.invite(email, membership, caller.actor)
