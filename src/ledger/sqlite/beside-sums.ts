@@ -7,6 +7,7 @@ import type { Priced } from '../writing/debits.ts'
 import type { CallCost } from '../writing/receipt-cost.ts'
 import { countersOf } from '../writing/row-values.ts'
 import type { DebitStatements } from './debit-statements.ts'
+import { RolledTags } from './rolled-tags.ts'
 
 type Margin = {
   readonly ids: readonly [day: number, account: number, cost: number, upstream: number]
@@ -28,13 +29,17 @@ type Tagged = {
   estimated: bigint
 }
 
+type Own = Pick<DebitStatements, 'addMargin' | 'addTagUsage' | 'tagsOfDay'>
+
 export class BesideSums {
-  readonly #statements: Pick<DebitStatements, 'addMargin' | 'addTagUsage'>
+  readonly #statements: Own
+  readonly #rolledTags: RolledTags
   readonly #margins = new Map<string, Margin>()
   readonly #tags = new Map<string, Tagged>()
 
-  constructor(statements: Pick<DebitStatements, 'addMargin' | 'addTagUsage'>) {
+  constructor(statements: Own) {
     this.#statements = statements
+    this.#rolledTags = new RolledTags(statements)
   }
 
   /** `upstream`: the number of the one that answered. */
@@ -48,7 +53,7 @@ export class BesideSums {
       margin.cacheLost += own.cacheLostPicos ?? 0n
     }
     if (debit.tag === undefined) return
-    const tagged = this.#taggedOf([debit.keyNumber, day, price, debit.tag])
+    const tagged = this.#taggedOf(debit.keyNumber, day, price, debit.tag)
     tagged.requests++
     for (const counter of COUNTERS) tagged.usage[counter] += debit.usage[counter]
     tagged.cost += debit.costPicos
@@ -70,10 +75,26 @@ export class BesideSums {
       addMargin.run(...ids, requests, calls, cost, waived, upstreamCost, callsCost, cacheLost)
     for (const { ids, requests, usage, cost, waived, estimated } of this.#tags.values())
       addTagUsage.run(...ids, requests, ...countersOf(usage), cost, waived, estimated)
-    this.clear()
+    this.#clear()
   }
 
-  clear(): void {
+  /** To be called after a rollback, when no row of the sums was written. */
+  forget(): void {
+    this.#clear()
+    this.#rolledTags.forget()
+  }
+
+  /** To be called when others may have written roll-ups and no sum waits. */
+  reread(): void {
+    this.#rolledTags.forget()
+  }
+
+  /** To be called after a commit, between transactions. */
+  committed(): void {
+    this.#rolledTags.makeRoom()
+  }
+
+  #clear(): void {
     if (this.#margins.size > 0) this.#margins.clear()
     if (this.#tags.size > 0) this.#tags.clear()
   }
@@ -87,11 +108,12 @@ export class BesideSums {
     return margin
   }
 
-  #taggedOf(ids: Tagged['ids']): Tagged {
-    const name = ids.join(' ')
+  #taggedOf(key: number, day: number, price: number, tag: string): Tagged {
+    const rolled = this.#rolledTags.rolledOf(key, day, tag)
+    const name = `${key} ${day} ${price} ${rolled}`
     const known = this.#tags.get(name)
     if (known !== undefined) return known
-    const tagged = { ids, requests: 0, usage: { ...NO_USAGE }, cost: 0n, waived: 0n, estimated: 0n }
+    const tagged: Tagged = { ids: [key, day, price, rolled], requests: 0, usage: { ...NO_USAGE }, cost: 0n, waived: 0n, estimated: 0n }
     this.#tags.set(name, tagged)
     return tagged
   }

@@ -5,11 +5,6 @@ import { INSERT_RECEIPT } from '../columns/receipt.ts'
 import type { Value } from '../sql/connection.ts'
 import { ATTEMPT_COLUMNS, CHECKPOINT_CHANGES, CHECKPOINT_COLUMNS, COUNTERS } from '../writing/row-values.ts'
 
-/** Tags of a key and day that have rows of their own; all others share the row of ''. */
-const TAGS_OF_DAY = 'FROM usage_tags WHERE key_number = ?1 AND day = ?2'
-const ROLLED_TAG = `CASE WHEN EXISTS (SELECT 1 ${TAGS_OF_DAY} AND tag = ?4) THEN ?4 WHEN EXISTS (SELECT 1 ${TAGS_OF_DAY} AND tag = '') THEN ''
-  WHEN (SELECT count(DISTINCT tag) ${TAGS_OF_DAY}) < 200 THEN ?4 ELSE '' END`
-
 export function prepareDebitStatements(db: Database) {
   return {
     /** If the request has a receipt already, `changes` is 0. */
@@ -60,10 +55,12 @@ export function prepareDebitStatements(db: Database) {
        ON CONFLICT DO UPDATE SET requests = requests + ?5, calls = calls + ?6, cost_picos = cost_picos + ?7, waived_picos = waived_picos + ?8,
          upstream_cost_picos = upstream_cost_picos + ?9, calls_cost_picos = calls_cost_picos + ?10, cache_lost_picos = cache_lost_picos + ?11`,
     ),
-    /** key, day, price, tag, requests, the six counters, cost, waived, estimated */
+    /** key, day */
+    tagsOfDay: db.prepare<{ tag: string }, [number, number]>('SELECT DISTINCT tag FROM usage_tags WHERE key_number = ?1 AND day = ?2'),
+    /** key, day, price, tag that is rolled up, requests, the six counters, cost, waived, estimated */
     addTagUsage: db.prepare(
       `INSERT INTO usage_tags (key_number, day, tag, model_number, price_number, requests, ${COUNTERS.join(', ')}, cost_picos, waived_picos, estimated_picos)
-       VALUES (?1, ?2, ${ROLLED_TAG}, (SELECT model_number FROM price_versions WHERE number = ?3), ?3, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+       VALUES (?1, ?2, ?4, (SELECT model_number FROM price_versions WHERE number = ?3), ?3, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
        ON CONFLICT DO UPDATE SET requests = requests + ?5, input_tokens = input_tokens + ?6, output_tokens = output_tokens + ?7,
          cache_read_tokens = cache_read_tokens + ?8, cache_write_5m_tokens = cache_write_5m_tokens + ?9,
          cache_write_1h_tokens = cache_write_1h_tokens + ?10, server_tool_uses = server_tool_uses + ?11,

@@ -97,15 +97,17 @@ export class SqliteDebits implements Debits {
 
   forget(): void {
     this.#sums.clear()
-    this.#besides.clear()
+    this.#besides.forget()
     this.#heads.forget()
   }
 
   reread(): void {
     this.#heads.forget()
+    this.#besides.reread()
   }
 
   committed(): void {
     this.#heads.makeRoom()
+    this.#besides.committed()
   }
 }
