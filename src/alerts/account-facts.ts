@@ -3,9 +3,10 @@
  * Rules: pages.md "Alerts".
  */
 
-import { type AccountFacts, type AlertRule, judgesKey, type KeyFacts } from '../core/alerts.ts'
+import { type AccountFacts, type AlertRule, type BudgetWindow, judgesKey, type KeyFacts } from '../core/alerts.ts'
 import { type Picos, ZERO } from '../core/money.ts'
 import { dayAt } from '../core/utc.ts'
+import { hourAt } from '../core/windows.ts'
 import type { ListedKey } from '../ledger/reading/account-reports.ts'
 import type { Reports } from '../ledger/reading/reports.ts'
 import { sumSpend, wholeSpend } from '../ledger/reading/spend.ts'
@@ -17,25 +18,29 @@ const KEYS_A_PAGE = 200
 /** The most keys that an alert about any key looks at: the newest ones. */
 const KEYS_MAX = 1_000
 
-export const factsFrom =
-  (reports: Reports, now: () => number): AlertFacts =>
-  async (accountId, rules) => {
+export function factsFrom(reports: Reports, now: () => number): AlertFacts {
+  let hour = 0
+  return async (accountId, rules) => {
     const at = now()
+    // A clock that steps back does not bring back a window that has turned.
+    hour = Math.max(hour, hourAt(at))
     const account = await reports.ask(CLIENT, { kind: 'account', accountId })
     if (typeof account !== 'object') return undefined
     const days = { accountId, day: dayAt(at) }
     const spentTodayPicos = rules.some(isOfDay) ? await spentOn(reports, days) : ZERO
     const keys = await keysFor(reports, accountId, rules)
-    if (spentTodayPicos === undefined || keys === undefined) return undefined
+    const windows = await windowsFor(reports, { accountId, hour }, rules)
+    if (spentTodayPicos === undefined || keys === undefined || windows === undefined) return undefined
     const facts: KeyFacts[] = []
     for (const key of keys) {
       const isCounted = rules.some((rule) => rule.kind === 'daily_spend_above' && rule.keyId === key.id)
       const spent = isCounted ? await spentOn(reports, { ...days, keyId: key.id }) : ZERO
       if (spent === undefined) return undefined
-      facts.push(factsOf(key, spent))
+      facts.push({ ...factsOf(key, spent), ...windows(key.id) })
     }
-    return { at, balancePicos: account.balancePicos, spentTodayPicos, keys: facts } satisfies AccountFacts
+    return { at, balancePicos: account.balancePicos, spentTodayPicos, keys: facts, ...windows(null) } satisfies AccountFacts
   }
+}
 
 const isOfDay = (rule: AlertRule): boolean => rule.kind === 'daily_spend_above' && rule.keyId === null
 const isOfAnyKey = (rule: AlertRule): boolean => (rule.kind === 'key_expires' || rule.kind === 'key_limit_used') && rule.keyId === null
@@ -75,4 +80,28 @@ async function keysFor(reports: Reports, accountId: string, rules: readonly Aler
     if (key !== undefined) keys.set(keyId, key)
   }
   return [...keys.values()]
+}
+
+type WindowsOf = (keyId: string | null) => Readonly<{ windows?: readonly BudgetWindow[] }>
+
+/** The windows of budgets by key, and under null those of the account; a key of which it is not known whether it has budgets has none here. */
+async function windowsFor(
+  reports: Reports,
+  of: Readonly<{ accountId: string; hour: number }>,
+  rules: readonly AlertRule[],
+): Promise<WindowsOf | undefined> {
+  const asked = new Set(rules.flatMap((rule) => (rule.kind === 'key_limit_used' ? [rule.keyId] : [])))
+  const found = new Map<string | null, BudgetWindow[]>([...asked].map((keyId) => [keyId, []]))
+  let isWhole = false
+  for (const keyId of asked) {
+    const answer = await reports.ask(CLIENT, { kind: 'budgetWindows', ...of, ...(keyId === null ? {} : { keyId }) })
+    if (typeof answer !== 'object') return undefined
+    if (keyId === null) isWhole = answer.isWhole
+    for (const { keyId: id, ...window } of answer.windows)
+      found.set(id, [...(found.get(id) ?? []).filter(({ per }) => per !== window.per), window])
+  }
+  return (keyId) => {
+    const windows = found.get(keyId) ?? (isWhole ? [] : undefined)
+    return windows === undefined ? {} : { windows }
+  }
 }

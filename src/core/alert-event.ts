@@ -3,9 +3,10 @@
  * mail. The mail's subject holds no text that a person typed, such as a key's name. Rules: pages.md "Alerts", "Webhooks".
  */
 
-import type { AccountFacts, AlertRule, Crossing, KeyFacts } from './alerts.ts'
+import type { AccountFacts, AlertRule, BudgetWindow, Crossing } from './alerts.ts'
 import { toExactUsdText } from './money.ts'
 import { isoTime } from './utc.ts'
+import type { Per } from './windows.ts'
 
 export type AlertEvent = Readonly<{
   type: `alert.${AlertRule['kind']}` | 'alert.test'
@@ -20,6 +21,11 @@ export type AlertEvent = Readonly<{
     spent_today_usd?: string
     spent_usd?: string
     limit_usd?: string
+    budget_usd?: string
+    /** The length of the budget's window. */
+    per?: Per
+    /** When the window ends and the whole budget is there again. */
+    resets_at?: string
     days?: number
     percent?: number
     expires_at?: string
@@ -32,7 +38,7 @@ export type FiredAlert = Readonly<{ alertId: string; accountId: string; rule: Al
 export function eventOf({ alertId, accountId, rule, facts, crossing }: FiredAlert): AlertEvent {
   const { key } = crossing
   const about = key === undefined ? {} : { key: { id: key.id, name: key.name } }
-  const data = { alert_id: alertId, account_id: accountId, ...about, ...figuresOf(rule, facts, key) }
+  const data = { alert_id: alertId, account_id: accountId, ...about, ...figuresOf(rule, facts, crossing) }
   return { type: `alert.${rule.kind}`, timestamp: isoTime(facts.at), data }
 }
 
@@ -43,7 +49,7 @@ export const testEventOf = (accountId: string, at: number): AlertEvent => ({
   data: { alert_id: null, account_id: accountId },
 })
 
-function figuresOf(rule: AlertRule, facts: AccountFacts, key: KeyFacts | undefined): Partial<AlertEvent['data']> {
+function figuresOf(rule: AlertRule, facts: AccountFacts, { key, window }: Crossing): Partial<AlertEvent['data']> {
   switch (rule.kind) {
     case 'balance_below':
       return { threshold_usd: toExactUsdText(rule.thresholdPicos), balance_usd: toExactUsdText(facts.balancePicos) }
@@ -55,12 +61,20 @@ function figuresOf(rule: AlertRule, facts: AccountFacts, key: KeyFacts | undefin
     case 'key_expires':
       return { days: rule.days, ...(key?.expiresAt == null ? {} : { expires_at: isoTime(key.expiresAt) }) }
     case 'key_limit_used':
+      if (window !== undefined) return { percent: rule.percent, ...figuresOfWindow(window) }
       return {
         percent: rule.percent,
         ...(key?.limitPicos == null ? {} : { limit_usd: toExactUsdText(key.limitPicos), spent_usd: toExactUsdText(key.spentPicos) }),
       }
   }
 }
+
+const figuresOfWindow = ({ per, capPicos, spentPicos, resetsAt }: BudgetWindow): Partial<AlertEvent['data']> => ({
+  per,
+  budget_usd: toExactUsdText(capPicos),
+  spent_usd: toExactUsdText(spentPicos),
+  resets_at: isoTime(resetsAt),
+})
 
 export type AlertMail = Readonly<{ subject: string; text: string }>
 
@@ -83,6 +97,7 @@ function wordsOf(type: AlertEvent['type'], data: AlertEvent['data']): Readonly<{
     case 'alert.key_expires':
       return { subject: `A key expires within ${data.days} days`, line: `The key expires at ${data.expires_at}.` }
     case 'alert.key_limit_used':
+      if (data.per !== undefined) return wordsOfBudget(data)
       return {
         subject: `A key has used ${data.percent} % of its limit`,
         line: `Of its limit of ${data.limit_usd} USD the key has used ${data.spent_usd} USD.`,
@@ -91,6 +106,11 @@ function wordsOf(type: AlertEvent['type'], data: AlertEvent['data']): Readonly<{
       return { subject: 'Test of an alert', line: 'This is a test. Nothing has happened.' }
   }
 }
+
+const wordsOfBudget = ({ key, percent, per, budget_usd, spent_usd, resets_at }: AlertEvent['data']) => ({
+  subject: `${key === undefined ? 'The account' : 'A key'} has used ${percent} % of its budget per ${per}`,
+  line: `Of its budget of ${budget_usd} USD per ${per} (UTC) the ${key === undefined ? 'account' : 'key'} has used ${spent_usd} USD. The next ${per} begins at ${resets_at}.`,
+})
 
 /** Replaces control, format and line-break characters by spaces, so that the text stays on one line. */
 const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')

@@ -5,7 +5,9 @@
  */
 
 import type { Picos } from './money.ts'
+import type { WindowBalance } from './spending.ts'
 import { DAY_MS, dayAt } from './utc.ts'
+import { PERS } from './windows.ts'
 
 export type AlertRule =
   /** The account's balance. */
@@ -14,7 +16,7 @@ export type AlertRule =
   | Readonly<{ kind: 'daily_spend_above'; thresholdPicos: Picos; keyId: string | null }>
   /** A key of the account ends within `days`; `keyId` null: any key of the account. */
   | Readonly<{ kind: 'key_expires'; days: number; keyId: string | null }>
-  /** `percent` of a key's limit is used; `keyId` null: any key of the account. */
+  /** `percent` of a key's limit is used, or of a budget in its present window; `keyId` null: of any key, or of the account. */
   | Readonly<{ kind: 'key_limit_used'; percent: number; keyId: string | null }>
 
 /** An account as one read of the ledger found it. */
@@ -24,7 +26,12 @@ export type AccountFacts = Readonly<{
   balancePicos: Picos
   spentTodayPicos: Picos
   keys: readonly KeyFacts[]
+  /** Of the account's own budgets; absent: they were not read. */
+  windows?: readonly BudgetWindow[]
 }>
+
+/** A budget, with what was spent in its present window. */
+export type BudgetWindow = Omit<WindowBalance, 'heldPicos'>
 
 export type KeyFacts = Readonly<{
   id: string
@@ -35,13 +42,15 @@ export type KeyFacts = Readonly<{
   limitPicos: Picos | null
   spentPicos: Picos
   spentTodayPicos: Picos
+  /** Of the key's own budgets; absent: they were not read. */
+  windows?: readonly BudgetWindow[]
 }>
 
-/** The marks of crossings that fired and have not ended, by subject: a key's id, or '' for the account. */
+/** The marks of crossings that fired and have not ended, by subject: a key's id, or '' for the account; for a budget, the length of its window follows. */
 export type Marks = ReadonlyMap<string, string>
 
-/** A figure has passed its threshold. `key` is absent when the figure is the account's. */
-export type Crossing = Readonly<{ mark: string; key?: KeyFacts }>
+/** A figure has passed its threshold. `key` is absent when the figure is the account's, `window` when it is not of a budget. */
+export type Crossing = Readonly<{ mark: string; key?: KeyFacts; window?: BudgetWindow }>
 
 export type Judgement = Readonly<{ crossings: readonly Crossing[]; marks: Marks }>
 
@@ -49,15 +58,16 @@ export type Judgement = Readonly<{ crossings: readonly Crossing[]; marks: Marks 
 export function judge(rule: AlertRule, facts: AccountFacts, before: Marks): Judgement {
   const marks = new Map(before)
   const crossings: Crossing[] = []
-  const look = (subject: string, mark: string | undefined, key?: KeyFacts): void => {
+  const look = (subject: string, mark: string | undefined, about: Omit<Crossing, 'mark'>): void => {
     if (mark === undefined) marks.delete(subject)
     else if (before.get(subject) !== mark) {
       marks.set(subject, mark)
-      crossings.push(key === undefined ? { mark } : { mark, key })
+      crossings.push({ mark, ...about })
     }
   }
-  if (isOfAccount(rule)) look('', accountMark(rule, facts))
-  else for (const key of keysOf(rule, facts)) look(key.id, keyMark(rule, key, facts.at), key)
+  if (isOfAccount(rule)) look('', accountMark(rule, facts), {})
+  else for (const key of keysOf(rule, facts)) look(key.id, keyMark(rule, key, facts.at), { key })
+  if (rule.kind === 'key_limit_used') for (const { subject, mark, about } of budgetLooks(rule, facts, before)) look(subject, mark, about)
   return { crossings, marks }
 }
 
@@ -95,3 +105,25 @@ const endsWithin = ({ expiresAt, isActive }: KeyFacts, at: number, withinMs: num
 
 const isUsed = ({ limitPicos, spentPicos, isActive }: KeyFacts, percent: number): boolean =>
   isActive && limitPicos !== null && limitPicos > 0n && spentPicos * 100n >= limitPicos * BigInt(percent)
+
+type LimitRule = Extract<AlertRule, { kind: 'key_limit_used' }>
+type BudgetLook = Readonly<{ subject: string; mark: string | undefined; about: Omit<Crossing, 'mark'> }>
+
+/** Each length of a window has a subject of its own, so that one that turned, or a budget that was taken away, fires no more. */
+function budgetLooks(rule: LimitRule, facts: AccountFacts, before: Marks): readonly BudgetLook[] {
+  const looksAt = (windows: readonly BudgetWindow[] | undefined, key?: KeyFacts): readonly BudgetLook[] =>
+    (windows === undefined ? [] : PERS).map((per) => {
+      const subject = `${key?.id ?? ''} ${per}`
+      const window = windows?.find((one) => one.per === per)
+      const mark = window === undefined ? undefined : budgetMark(window, rule.percent)
+      const about = { ...(key === undefined ? {} : { key }), ...(window === undefined ? {} : { window }) }
+      // A key that is switched off needs no warning, but what it was told of this window stays told when it is switched on again.
+      return { subject, mark: key?.isActive === false && before.get(subject) !== mark ? undefined : mark, about }
+    })
+  const ofKeys = keysOf(rule, facts).flatMap((key) => looksAt(key.windows, key))
+  return rule.keyId === null ? [...looksAt(facts.windows), ...ofKeys] : ofKeys
+}
+
+/** Names the window by its end, which comes once. Undefined: not so much of the budget is used. */
+const budgetMark = ({ capPicos, spentPicos, resetsAt }: BudgetWindow, percent: number): string | undefined =>
+  capPicos > 0n && spentPicos * 100n >= capPicos * BigInt(percent) ? `budget ${capPicos} until ${resetsAt}` : undefined

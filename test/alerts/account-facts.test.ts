@@ -5,6 +5,7 @@ import { factsFrom } from '../../src/alerts/account-facts.ts'
 import { type AlertRule, judge } from '../../src/core/alerts.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { DAY_MS } from '../../src/core/utc.ts'
+import { HOUR_MS, hourAt, type Per, windowAt } from '../../src/core/windows.ts'
 import { Reads } from '../../src/ledger/reading/reads.ts'
 import { createKey, holdRequest, NOW, openTestLedger, settlement, usd } from '../support/ledger.ts'
 import { startThread } from '../support/threads.ts'
@@ -49,5 +50,74 @@ test('balance, spend of today, keys and limits are the ledger’s', async () => 
   expect(await factsOf('acc_nobody', rules)).toBeUndefined()
   await reads.close()
   expect(await factsOf('acc_a', rules)).toBeUndefined()
+  await ledger.close()
+})
+
+test('budgets have what was spent in their present window, the least cap holds, and a clock that steps back brings no window back', async () => {
+  const { ledger, path } = await openTestLedger()
+  const reads = new Reads({ place: { kind: 'sqlite', path }, startThread, onFault: () => undefined })
+  await ledger.operate(createKey('key_a', { balanceUsd: '10', name: 'a' }))
+  await ledger.operate(createKey('key_b', { accountId: 'acc_a', name: 'b' }))
+  await ledger.operate(createKey('key_c', { balanceUsd: '10', name: 'c' }))
+  const budget = async (keyId: string | null, per: Per, cap: string, more: object = {}): Promise<void> => {
+    const of = { accountId: 'acc_a', setBy: 'operator' as const, now: NOW, ...more }
+    expect(await ledger.operate({ kind: 'setBudget', ...of, keyId, per, capPicos: usd(cap) })).toMatchObject({ result: 'done' })
+  }
+  await budget('key_a', 'hour', '5')
+  await budget('key_a', 'day', '4')
+  await budget('key_a', 'day', '3', { setBy: 'customer' })
+  await budget(null, 'month', '2')
+  await budget('key_c', 'day', '1', { accountId: 'acc_c' })
+  for (const [requestId, keyId, now] of [
+    ['req_1', 'key_a', NOW],
+    ['req_2', 'key_a', NOW + HOUR_MS],
+    ['req_3', 'key_b', NOW + HOUR_MS],
+    ['req_4', 'key_c', NOW + HOUR_MS],
+  ] as const) {
+    await ledger.hold(holdRequest(requestId, keyId, usd('0.02'), { now }))
+    expect(await ledger.settle(settlement(requestId, CENT, { now }))).toBe('settled')
+  }
+  let now = NOW + HOUR_MS
+  const factsOf = factsFrom(reads, () => now)
+  const window = (per: Per, cap: string, spent: string) => ({
+    per,
+    capPicos: usd(cap),
+    spentPicos: usd(spent),
+    resetsAt: windowAt(per, hourAt(NOW + HOUR_MS)).end * HOUR_MS,
+  })
+  const ofKey = [window('day', '3', '0.03'), window('hour', '5', '0.015')]
+  const anyKey = await factsOf('acc_a', [{ kind: 'key_limit_used', percent: 80, keyId: null }])
+  expect(anyKey?.windows).toEqual([window('month', '2', '0.045')])
+  expect(anyKey?.keys.map(({ id, windows }) => [id, windows])).toEqual([
+    ['key_b', []],
+    ['key_a', ofKey],
+  ])
+  now = NOW
+  const oneKey = await factsOf('acc_a', [{ kind: 'key_limit_used', percent: 80, keyId: 'key_a' }])
+  expect(oneKey?.windows).toBeUndefined()
+  expect(oneKey?.keys.map(({ id, windows }) => [id, windows])).toEqual([['key_a', ofKey]])
+  // No other rule reads them.
+  expect((await factsOf('acc_a', [{ kind: 'key_expires', days: 9, keyId: 'key_a' }]))?.keys[0]).not.toHaveProperty('windows')
+  await reads.close()
+  await ledger.close()
+})
+
+test('of more budgets than are read at once the newest keys are whole, the others are not judged, and an alert about one of these sees it all the same', async () => {
+  const { ledger, path } = await openTestLedger()
+  const reads = new Reads({ place: { kind: 'sqlite', path }, startThread, onFault: () => undefined })
+  await ledger.operate(createKey('key_many', { balanceUsd: '10' }))
+  const later = Array.from({ length: 67 }, (_, n) => `key_${n}`)
+  await Promise.all(later.map((keyId) => ledger.operate(createKey(keyId, { accountId: 'acc_many' }))))
+  const budget = { kind: 'setBudget', accountId: 'acc_many', capPicos: usd('1'), setBy: 'operator', now: NOW } as const
+  const pers = ['hour', 'day', 'week'] as const
+  await Promise.all(['key_many', ...later].flatMap((keyId) => pers.map((per) => ledger.operate({ ...budget, keyId, per }))))
+  const factsOf = factsFrom(reads, () => NOW)
+  const rule = { kind: 'key_limit_used', percent: 80 } as const
+  const counts = async (keyId: string | null, ...more: AlertRule[]) =>
+    (await factsOf('acc_many', [{ ...rule, keyId }, ...more]))?.keys.map(({ windows }) => windows?.length)
+  expect(await counts(null)).toEqual([...Array<number>(66).fill(3), undefined, undefined])
+  expect(await counts('key_many')).toEqual([3])
+  expect(await counts(null, { ...rule, keyId: 'key_many' })).toEqual([...Array<number>(66).fill(3), undefined, 3])
+  await reads.close()
   await ledger.close()
 })

@@ -301,6 +301,45 @@ test('an account has so many alerts, webhooks, deliveries that wait and events t
   expect((await world.query<{ n: number }>('SELECT count(*) AS n FROM alert_events'))[0]?.n).toBe(ALERT_BOUNDS.kept)
 })
 
+test('a budget is told once a window to each receiver, also behind a restart, and again in the next window', async () => {
+  const there = receiver()
+  const webhook = await world.addWebhook('acct_1', there.url)
+  await world.addAlert('acct_1', {
+    rule: { kind: 'key_limit_used', percent: 80, keyId: null },
+    emails: ['ann@example.com'],
+    webhooks: [webhook],
+  })
+  world.balances.set('acct_1', usd('50'))
+  const hour = 3_600_000
+  const spend = (spent: string): void => {
+    const window = {
+      per: 'hour',
+      capPicos: usd('10'),
+      spentPicos: usd(spent),
+      resetsAt: world.nowMs - (world.nowMs % hour) + hour,
+    } as const
+    const money = { limitPicos: null, spentPicos: usd('0'), spentTodayPicos: usd('0') }
+    world.keys.splice(0, 1, { id: 'key_1', name: 'one', isActive: true, expiresAt: null, ...money, windows: [window] })
+  }
+  spend('8.5')
+  world.start()
+  await until(async () => (await states()).filter((state) => state === 'delivered').length === 2)
+  await world.die()
+  spend('9.5')
+  world.start()
+  await looked()
+  expect(await deliveries()).toHaveLength(2)
+  expect(world.mails).toMatchObject([{ subject: 'A key has used 80 % of its budget per hour' }])
+  expect(JSON.parse(there.received[0]?.body ?? '').data).toMatchObject({ spent_usd: '8.5', resets_at: '2026-11-20T13:00:00.000Z' })
+  world.nowMs += hour
+  spend('0')
+  await looked()
+  expect(await deliveries()).toHaveLength(2)
+  spend('8')
+  await until(async () => (await states()).filter((state) => state === 'delivered').length === 4)
+  expect(there.received).toHaveLength(2)
+})
+
 test('what was told is forgotten after thirty days', async () => {
   await world.addAlert('acct_1', { emails: ['ann@example.com'] })
   world.balances.set('acct_1', usd('1'))

@@ -139,10 +139,10 @@ test('by keyboard alone a webhook and an alert are made; the alert’s test reac
 
   await page.getByRole('button', { name: /^Change: Tell/ }).click()
   await page.getByLabel('Tell when').selectOption('key_limit_used')
-  await page.getByLabel('Percent of the limit').fill('90')
+  await page.getByLabel('Percent of the limit or budget').fill('90')
   await page.getByLabel('Watch and tell').uncheck()
   await page.getByRole('button', { name: 'Save' }).click()
-  await shown(page, /a key has used 90% of its limit/)
+  await shown(page, /a key or the account has used 90% of its limit or of a budget/)
   await page.locator('.entry', { hasText: '90%' }).getByText('off').waitFor()
   await page.getByRole('button', { name: /^Change: Tell/ }).click()
   await page.getByRole('button', { name: 'Remove this alert' }).click()

@@ -6,6 +6,7 @@ import { costOf, type Prices, type Rates } from '../../src/core/pricing.ts'
 import { type UpstreamCost, WHOLE_FACTOR } from '../../src/core/upstream-cost.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { DAY_MS, dayAt } from '../../src/core/utc.ts'
+import { hourAt, PERS } from '../../src/core/windows.ts'
 import type { Question } from '../../src/ledger/reading/reports.ts'
 import { createKey, holdTask, type Machine, NOW, openMachine, operateTask, RATES, settleTask, sha256, usd } from './ledger.ts'
 import type { Random } from './seed.ts'
@@ -80,6 +81,22 @@ function writeActs(machine: Machine, upTo: (most: number) => number): void {
   machine.ask(operateTask({ ...budget, capPicos: usd('2'), setBy: 'customer' }))
   machine.ask(operateTask({ kind: 'setKeyActive', keyId: 'key_Z', isActive: upTo(2) === 0, now: NOW + 8 }))
   machine.ask(operateTask({ kind: 'setKeyActive', keyId: 'key_Z', isActive: true, now: NOW + 9 }))
+  for (const [index, per] of PERS.entries()) {
+    const budget = { kind: 'setBudget', accountId: 'acc_a', per, now: NOW + 11 } as const
+    machine.ask(operateTask({ ...budget, keyId: 'key_a', capPicos: usd(`${900 + index}`), setBy: 'operator' }))
+    machine.ask(operateTask({ ...budget, keyId: index % 2 === 0 ? null : 'key_Z', capPicos: usd(`${800 + index}`), setBy: 'operator' }))
+  }
+  machine.ask(
+    operateTask({
+      kind: 'setBudget',
+      accountId: 'acc_a',
+      keyId: 'key_a',
+      per: 'day',
+      capPicos: usd('700'),
+      setBy: 'customer',
+      now: NOW + 12,
+    }),
+  )
   machine.ask(operateTask({ kind: 'setKeyExpiry', keyId: 'key_~', expiresAt: NOW + 99 * DAY_MS, now: NOW + 10 }))
 }
 
@@ -161,6 +178,8 @@ function whole(requestIds: readonly string[]): readonly Asked[] {
       { kind: 'budgets', accountId, keyId: null, plans: ['default', 'none'], now: NOW },
       ...KEYS.map((keyId) => ({ kind: 'budgets', accountId, keyId, plans: [], now: NOW }) as const),
       { kind: 'accountKey', accountId, keyId: 'key_b' },
+      { kind: 'budgetWindows', accountId, hour: hourAt(NOW + DAY_MS) },
+      { kind: 'budgetWindows', accountId, keyId: 'key_a', hour: hourAt(TO) },
       ...by.flatMap((one): readonly Asked[] => [
         { kind: 'spend', accountId, fromDay: FIRST_DAY, toDay: LAST_DAY, by: one },
         { kind: 'spend', accountId, fromDay: FIRST_DAY, toDay: LAST_DAY, by: one, modelId: 'haiku' },

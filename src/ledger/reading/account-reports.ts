@@ -3,6 +3,7 @@
  * only operators may see (upstreams, who credited and why). Rules: ledger.md "Reads", "Roll-ups".
  */
 
+import type { BudgetWindow } from '../../core/alerts.ts'
 import type { KeyRecord } from '../../core/key.ts'
 import type { Picos } from '../../core/money.ts'
 import type { Outcome, UsageSource } from '../../core/outcome.ts'
@@ -37,6 +38,8 @@ export type AccountQuestion =
   | Readonly<{ kind: 'accountReceipt'; accountId: string; requestId: string }>
   /** Newest first. */
   | Readonly<{ kind: 'accountCredits'; accountId: string; after?: string; limit: number }>
+  /** The budgets of that key; without one, of the account and of its newest keys that have any. `hour`: the present one, in whole hours since 1970. */
+  | Readonly<{ kind: 'budgetWindows'; accountId: string; keyId?: string; hour: number }>
   | SpendQuestion
   | SpendHoursQuestion
   | StatementQuestion
@@ -88,6 +91,7 @@ export type AccountFindings = {
   accountReceipts: Page<AccountReceipt> | undefined
   accountReceipt: ReceiptWithCalls | undefined
   accountCredits: Page<AccountCredit> | undefined
+  budgetWindows: BudgetsFound
   spend: SpendPart | undefined
   spendHours: SpendPart | undefined
   /** Undefined also if this part does not follow the one before, or if too many statements were begun since. */
@@ -136,6 +140,11 @@ export type ListedKey = KeyRecord &
     /** The secret before the last rotation, and until when it is valid, which may be in the past. */
     previous: Readonly<{ display: string; validUntil: number }> | null
   }>
+
+/** `isWhole`: no key of the account has a budget that is not here. */
+export type BudgetsFound = Readonly<{ windows: readonly KeptWindow[]; isWhole: boolean }>
+/** `keyId`: null for a budget of the account. */
+export type KeptWindow = BudgetWindow & Readonly<{ keyId: string | null }>
 
 export type AccountReceipt = CustomersReceipt
 

@@ -5,6 +5,7 @@ import type { Place } from '../place.ts'
 import type { Connection } from '../sql/connection.ts'
 import { AccountReads } from './account-reads.ts'
 import { BudgetReads } from './budget-reads.ts'
+import { BudgetWindows } from './budget-windows.ts'
 import { ConsoleReads } from './console-reads.ts'
 import type { ConsoleQuestion } from './console-reports.ts'
 import { CustomerReads } from './customer-reads.ts'
@@ -17,6 +18,7 @@ export type Answers = Readonly<{
   customers: CustomerReads
   accounts: AccountReads
   budgets: BudgetReads
+  watchedBudgets: BudgetWindows
   console: ConsoleReads
   operators: OperatorReads
   statements: StatementReads
@@ -27,6 +29,7 @@ export const answersOf = (db: Connection, place: Place, nodes: () => readonly No
   customers: new CustomerReads(db),
   accounts: new AccountReads(db),
   budgets: new BudgetReads(db),
+  watchedBudgets: new BudgetWindows(db),
   console: new ConsoleReads(db),
   operators: new OperatorReads(db, nodes),
   statements: new StatementReads(db, place),
@@ -59,6 +62,8 @@ export function answerTo(answers: Answers, question: Answered): Finding {
       return accounts.receipt(question)
     case 'accountCredits':
       return accounts.credits(question)
+    case 'budgetWindows':
+      return answers.watchedBudgets.found(question)
     case 'spend':
       return accounts.spend(question)
     case 'spendHours':

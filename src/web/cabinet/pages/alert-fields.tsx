@@ -51,7 +51,7 @@ export const Watched = ({ act, typed, type, keys }: Parts & Readonly<{ keys: rea
       {kind === 'key_limit_used' && (
         <Field
           key="percent"
-          label="Percent of the limit"
+          label="Percent of the limit or budget"
           type="number"
           required
           min="1"
@@ -64,7 +64,7 @@ export const Watched = ({ act, typed, type, keys }: Parts & Readonly<{ keys: rea
       {kind !== 'balance_below' && (
         <Choice
           label="Of"
-          options={[{ value: '', text: kind === 'daily_spend_above' ? 'The whole account' : 'Any key' }, ...keys]}
+          options={[{ value: '', text: WHOLE[kind] ?? 'Any key' }, ...keys]}
           value={typed.keyId}
           change={(keyId) => type({ keyId })}
           error={act.errorOf('key_id')}
@@ -94,5 +94,11 @@ export const Told = ({ act, typed, type, emails, webhooks }: Parts & Reachable) 
     />
   </>
 )
+
+/** What the choice without a key means, where that is not "any key". */
+const WHOLE: Readonly<Partial<Record<Kind, string>>> = {
+  daily_spend_above: 'The whole account',
+  key_limit_used: 'Any key, and the account’s budgets',
+}
 
 const kindOf = (value: string): Kind => KINDS.find((kind) => kind.value === value)?.value ?? 'balance_below'

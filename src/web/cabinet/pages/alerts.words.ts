@@ -30,7 +30,7 @@ export const KINDS: readonly Readonly<{ value: Kind; text: string }>[] = [
   { value: 'balance_below', text: 'The balance is below an amount' },
   { value: 'daily_spend_above', text: 'A day’s spend is above an amount' },
   { value: 'key_expires', text: 'A key is about to expire' },
-  { value: 'key_limit_used', text: 'A key has used much of its limit' },
+  { value: 'key_limit_used', text: 'Much of a limit or budget is used' },
 ]
 
 const NAME_LENGTH = 40
@@ -68,7 +68,7 @@ function conditionOf({ kind, threshold_usd, days, percent, key_id }: Alert, { ke
     case 'key_expires':
       return `${key ?? 'a key'} expires within ${days === 1 ? 'a day' : `${days} days`}`
     case 'key_limit_used':
-      return `${key ?? 'a key'} has used ${percent}% of its limit`
+      return `${key ?? 'a key or the account'} has used ${percent}% of its limit or of a budget`
   }
 }
 
@@ -79,7 +79,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'alert.balance_below': 'Balance',
   'alert.daily_spend_above': 'Spend of a day',
   'alert.key_expires': 'Key expires',
-  'alert.key_limit_used': 'Limit of a key',
+  'alert.key_limit_used': 'Limit or budget',
   'alert.test': 'Test',
 }
 export const typeWords = (type: string): string => TYPES[type] ?? type
