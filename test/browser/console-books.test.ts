@@ -6,6 +6,8 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
+import { dayAt, dayText } from '../../src/core/utc.ts'
+import { apiClient } from '../support/api-client.ts'
 import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 import { sampleBooks } from './sample-books.ts'
@@ -21,6 +23,7 @@ let accounts: readonly string[]
 beforeAll(async () => {
   sample = await sampleConsole()
   accounts = await sampleBooks(sample.gateway)
+  await apiClient(sample.gateway, { name: 'shop', accountIds: accounts.slice(0, 2) })
   await sample.pay()
   browser = await openBrowser()
 })
@@ -202,12 +205,24 @@ test('a list is narrowed by what its form was sent with; the address says it, an
   await close()
 })
 
+test('the margin begins by day: its form says so, and each row names its day', async () => {
+  const { page, go, close } = await enter()
+  const days = [dayText(dayAt(Date.now() - 60_000)), dayText(dayAt(Date.now()))]
+  await go('/margin')
+  await page.locator('.rows tbody tr').first().waitFor()
+  expect(await page.getByLabel('By', { exact: true }).inputValue()).toBe('day')
+  expect(days).toContain((await page.locator('.rows tbody tr').first().locator('th, td').first().textContent()) ?? '')
+  await close()
+})
+
 const PAGES = (): readonly string[] => [
   '/accounts',
   `/accounts/${accounts[0]}`,
   '/keys',
   '/people',
   '/codes',
+  '/margin',
+  '/tokens',
   '/requests',
   '/requests?only=waived',
   '/audit',

@@ -2,8 +2,10 @@
 
 import type { Catalog } from '../../src/core/catalog.ts'
 import { picos } from '../../src/core/money.ts'
+import type { UpstreamCost } from '../../src/core/upstream-cost.ts'
 import { errorAnswer, type FakeUpstream, nativeStream, startFakeUpstream, textFrames } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { makeTestModel } from '../support/world.ts'
 
 export type SampleConsole = Readonly<{
   gateway: TestGateway
@@ -14,6 +16,11 @@ export type SampleConsole = Readonly<{
   stop(): Promise<void>
 }>
 
+/** What one of the two charges is known, so that the page of the margin has a table and a note. */
+const COSTS = new Map<string, UpstreamCost>([
+  ['upstream-0', { prices: { rates: makeTestModel().rates, levels: [] }, factorMillionths: 400_000 }],
+])
+
 export async function sampleConsole(): Promise<SampleConsole> {
   const well = await startFakeUpstream({ answer: () => nativeStream(...textFrames('Hello there')) })
   const ill = await startFakeUpstream({
@@ -21,7 +28,7 @@ export async function sampleConsole(): Promise<SampleConsole> {
   })
   const gateway = await startTestGateway({
     upstreams: [well.url, ill.url],
-    models: [{}, { id: 'haiku', upstreams: [{ name: 'upstream-1', model: 'vendor-haiku' }] }],
+    models: [{ costs: COSTS }, { id: 'haiku', upstreams: [{ name: 'upstream-1', model: 'vendor-haiku' }] }],
     readConfig: (inForce) => ({ ...inForce, limits: { ...inForce.limits, requestsPerMinute: 600 }, catalog: twiceAsDear(inForce.catalog) }),
   })
   const secret = await gateway.createKey({ balanceUsd: '50' })

@@ -21,7 +21,7 @@ const BY = ['day', 'account', 'model', 'upstream'].map((value) => ({ value, text
 
 export const MarginPage = () => {
   const { query } = useLocation()
-  const filters = filtersOf(FIELDS, query)
+  const filters = { by: 'day', ...filtersOf(FIELDS, query) }
   return (
     <>
       <PageHead title="Margin" lede="What customers were charged, and what the same calls cost at their upstreams. Days are UTC.">
@@ -50,7 +50,9 @@ const Sums = ({ filters }: Readonly<{ filters: Filters<Filter> }>) => {
         <>
           <WithoutCost of={margin.without_cost} />
           {margin.data.length === 0 ? (
-            <p class="note">No call of these days has a known cost. Say what an upstream charges with cost in the settings.</p>
+            <p class="note">
+              No call of these days has a known cost. Say what an upstream charges with <code>cost</code> in the settings.
+            </p>
           ) : (
             <Table
               label={`Margin by ${margin.by}, ${margin.from} to ${margin.to}`}
