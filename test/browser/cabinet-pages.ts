@@ -7,6 +7,7 @@ import { newWebhookSecret } from '../../src/alerts/webhook-signature.ts'
 import { displayOf, makeSecret } from '../../src/core/key.ts'
 import { type Picos, picos } from '../../src/core/money.ts'
 import { DAY_MS } from '../../src/core/utc.ts'
+import type { Per } from '../../src/core/windows.ts'
 import type { CreditKind } from '../../src/ledger/operation.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { sha256, usd } from '../support/ledger.ts'
@@ -206,7 +207,7 @@ export async function sampleOfCabinet(gateway: TestGateway, modelId: string): Pr
   }
 }
 
-/** Credits of every kind, a reader, an invitation, a webhook that nobody answers, and alerts that tell it. */
+/** Credits of every kind, budgets, a reader, an invitation, a webhook that nobody answers, and alerts that tell it. */
 async function furnish(gateway: TestGateway): Promise<void> {
   const now = Date.now()
   const credit = (creditId: string, creditKind: CreditKind, amountPicos: Picos, ref: string): Promise<void> =>
@@ -215,6 +216,11 @@ async function furnish(gateway: TestGateway): Promise<void> {
   await credit('crd_3', 'refund', picos(-usd('20')), 'credit note 2026-031')
   await credit('crd_4', 'top-up', usd('25'), 'stripe:pi_3PqR5t2eZvKYlo2C1gY8xQ7d')
   await credit('crd_5', 'correction', usd('0.5'), '')
+  const budget = (keyId: string | null, per: Per, cap: string): Promise<void> =>
+    gateway.operate({ kind: 'setBudget', accountId: ACCOUNT, keyId, per, capPicos: usd(cap), setBy: 'operator', now })
+  await budget('key_laptop', 'hour', '1')
+  await budget('key_laptop', 'day', '5')
+  await budget(null, 'month', '2000')
   const { db, memberships, links } = gateway.people()
   await memberships.join((await memberships.add({ email: 'rea@north.example', name: 'Rea', isProven: true })).id, {
     accountId: ACCOUNT,
