@@ -78,6 +78,7 @@ test('keys and accounts are found by id or by name, with their money', () => {
     name: 'laptop',
     display: 'sk-…test',
     plan: 'default',
+    rates: null,
     limitPicos: usd('4'),
     spentPicos: spent,
     heldPicos: ZERO,

@@ -164,7 +164,9 @@ class History {
       case 'kill':
         this.#machine.db.close()
         this.#machine = this.#open()
-        // The memory of the newest hour goes with the process; what it held left no row.
+        // The memory of the newest hour goes with the process; what it held left no row. A start whose clock is behind its own rows does not know what later hours have
+        // spent (money.md "Budgets"), so the clock has caught up by then.
+        this.#now = Math.max(this.#now, ...oracle.requests.map(({ hour }) => hour * HOUR_MS))
         oracle.hour = 0
         for (const request of running) request.state = 'over'
     }
@@ -206,9 +208,10 @@ test('what is admitted is what the oracle says, over kills, changes of budgets a
       for (const one of steps) history.step(one)
       history.finish()
     }),
-    { numRuns: runs(25) },
+    // Each run makes a ledger in a file.
+    { numRuns: Math.min(runs(25), 80) },
   )
-}, 120_000)
+}, 300_000)
 
 test('a hundred requests at once at the last cent of a window: what is spent ends one request above it at most', () => {
   const machine = openMachine()

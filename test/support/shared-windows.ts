@@ -119,8 +119,7 @@ export class SharedWalk {
     this.#settleDown()
     this.#endAll()
     for (const of of KEYS) {
-      const nowHour = this.#hourOfLedger(of)
-      const isLeft = this.#windowsOf(of, nowHour).every(({ left }) => left > 0n)
+      const isLeft = this.#hoursOfLedger(of).every((hour) => this.#windowsOf(of, hour).every(({ left }) => left > 0n))
       for (const index of this.#wallets.keys()) {
         const request = this.#hold(index, of, 0n)
         this.#settleDown()
@@ -251,13 +250,14 @@ export class SharedWalk {
     return this.#apply(index, { kind: 'keyStates', keyIds: [keyId], now: this.#ground.clock.nowMs }) as readonly KeyState[]
   }
 
-  /** The hour for which the ledger grants now. */
-  #hourOfLedger(of: Key): number {
+  /** The hour for which the ledger grants now. Of a refusal it is not told: that of the clock, or a later one that was granted before the clock went back. */
+  #hoursOfLedger(of: Key): readonly number[] {
     const request = this.#hold(0, of, 0n)
     this.#settleDown()
-    const hour = request.state === 'runs' ? request.at : hourAt(this.#ground.clock.nowMs)
+    const hours =
+      request.state === 'runs' ? [request.at] : [hourAt(this.#ground.clock.nowMs), Math.max(...this.#requests.map(({ at }) => at))]
     this.#endAll()
-    return hour
+    return hours
   }
 
   #stamped<Move extends LeaseMove>(index: number, move: Move): Move {
