@@ -56,18 +56,18 @@ export function rotation(
 }
 
 /**
- * Extends a key by `days`, counted from now if the key has expired or never expires. `daysLeft`: how many days it can get at most, if it is asked for more.
+ * Extends a key by `days`, counted from now if the key has expired or never expires. `daysLeft`: how many days it can get at most, if it is asked for more; the ledger refuses
+ * `operation` then, unless it was done before under the same Idempotency-Key.
  */
 export function extension(
   { id, expiresAt }: Readonly<{ id: string; expiresAt: number | null }>,
   days: number,
   now: number,
-): OperationOf<'setKeyExpiry'> | Readonly<{ daysLeft: number }> {
+): OperationOf<'setKeyExpiry'> | Readonly<{ daysLeft: number; operation: OperationOf<'setKeyExpiry'> }> {
   const from = Math.max(expiresAt ?? now, now)
   const latest = now + KEY_EXPIRY_DAYS_MAX * DAY_MS
-  const extended = from + days * DAY_MS
-  if (extended > latest) return { daysLeft: Math.max(0, Math.floor((latest - from) / DAY_MS)) }
-  return { kind: 'setKeyExpiry', keyId: id, expiresAt: extended, now }
+  const operation = { kind: 'setKeyExpiry', keyId: id, expiresAt: from + days * DAY_MS, now } as const
+  return operation.expiresAt > latest ? { daysLeft: Math.max(0, Math.floor((latest - from) / DAY_MS)), operation } : operation
 }
 
 /** `field`: the setting that is wrong, and why. */

@@ -105,6 +105,8 @@ export type AccountAtRest = Readonly<{
   isActive: boolean
   /** The plan that new keys of its customers get; null: the default. */
   plan: string | null
+  /** Requests without a tag are tagged by the id of the end user that they name. */
+  tagsUserIds: boolean
   balancePicos: Picos
   creditedPicos: Picos
   spentPicos: Picos

@@ -9,6 +9,10 @@ import { spentIn } from '../../ledger/reading/window-balances.ts'
 
 type Of = Readonly<{ of: 'key' | 'account' | 'plan'; plan: string | null; set_by: 'operator' | 'customer' }>
 
+/** The plans whose budgets hold for an account, whichever of its keys spends. */
+export const plansWithBudgets = ({ plans }: Catalog): readonly string[] =>
+  [...plans.values()].flatMap(({ name, budgets = [] }) => (budgets.length === 0 ? [] : [name]))
+
 /** `plans`: those that the question named. */
 export function budgetDocuments(
   { hour, key, account, plans: spentOfPlans, set }: BudgetsAtRest,

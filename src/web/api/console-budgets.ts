@@ -4,7 +4,7 @@ import { Elysia, type Static, t } from 'elysia'
 import { PERS } from '../../core/windows.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
-import { budgetDocuments } from './budget-document.ts'
+import { budgetDocuments, plansWithBudgets } from './budget-document.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { ACT_ID, type ConsoleActs, NO_STORE, oneOf, REASON } from './console-acts.ts'
 import { LIMIT_USD, limitOf } from './key-fields.ts'
@@ -20,11 +20,7 @@ const PLAN = t.Object({
 type Of = Readonly<{ accountId: string; keyId: string | null; plans: readonly string[] }>
 
 function budgetActs({ clock, catalog }: Site['world'], { ask, perform, once }: ConsoleActs) {
-  const ofAccount = (accountId: string): Of => ({
-    accountId,
-    keyId: null,
-    plans: [...catalog().plans.values()].flatMap(({ name, budgets = [] }) => (budgets.length === 0 ? [] : [name])),
-  })
+  const ofAccount = (accountId: string): Of => ({ accountId, keyId: null, plans: plansWithBudgets(catalog()) })
   const ofKey = async (keyId: string, caller: Caller): Promise<Of | Response> => {
     const key = await ask<'key'>(caller, { kind: 'key', keyId })
     if (key === undefined) return missing()

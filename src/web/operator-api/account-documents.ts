@@ -2,8 +2,8 @@
 
 import { Type } from '@sinclair/typebox'
 import { type Static, t } from 'elysia'
-import type { Ledger } from '../../ledger/ledger.ts'
-import type { ListedKey } from '../../ledger/reading/account-reports.ts'
+import type { Hold, Ledger } from '../../ledger/ledger.ts'
+import type { AccountAtRest, ListedKey } from '../../ledger/reading/account-reports.ts'
 import { accountDocument, creditDocument, listedAccount } from '../api/console-documents.ts'
 import { keyDocument } from '../api/key-document.ts'
 import { AT, AT_OR_NULL, EXACT, listOf, orNull } from './shapes.ts'
@@ -26,6 +26,8 @@ export const ACCOUNT = t.Object(
     ...LISTED_ACCOUNT,
     held_usd: EXACT('what requests in flight hold in the process that answers'),
     held_requests: Type.Integer(),
+    plan: orNull(t.String(), 'The plan that new keys of its customers get; null: the default'),
+    tags_user_ids: t.Boolean({ description: 'Whether requests without a tag are tagged by the id of the end user that they name' }),
     last_used_at: AT_OR_NULL('its newest settle'),
   },
   { title: 'Account', description: 'What keys are paid from' },
@@ -101,7 +103,11 @@ export const CREDITED = t.Object(
   { title: 'Credited', description: 'A credit, and the balance after it' },
 )
 
-export const accountOf: (...of: Parameters<typeof accountDocument>) => Static<typeof ACCOUNT> = accountDocument
+export const accountOf = (account: AccountAtRest, holds: readonly Hold[]): Static<typeof ACCOUNT> => ({
+  ...accountDocument(account, holds),
+  plan: account.plan,
+  tags_user_ids: account.tagsUserIds,
+})
 export const listedAccountOf: (...of: Parameters<typeof listedAccount>) => Static<typeof ACCOUNT_LIST>['data'][number] = listedAccount
 export const creditOf: (...of: Parameters<typeof creditDocument>) => Static<typeof CREDIT> = creditDocument
 

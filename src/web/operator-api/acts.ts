@@ -35,9 +35,15 @@ export function apiActs({ ledger, reports }: Pick<World, 'ledger' | 'reports'>) 
         await Bun.sleep(PAUSE_MS)
       }
     },
-    perform: async (caller: ApiCaller, operation: Operation, reason: string | undefined): Promise<Performed | Failure> => {
+    /** `refusedAs`: what is said where the ledger refuses the operation itself; default its own words. */
+    perform: async (
+      caller: ApiCaller,
+      operation: Operation,
+      reason: string | undefined,
+      refusedAs?: Failure,
+    ): Promise<Performed | Failure> => {
       const act = actOf(caller, reason)
-      return act instanceof Failure ? act : performedOf(await ledger.operate(operation, act))
+      return act instanceof Failure ? act : performedOf(await ledger.operate(operation, act), refusedAs)
     },
   }
 }
@@ -50,12 +56,12 @@ export function actOf({ actor, address, by }: ApiCaller, reason = ''): Act | Fai
 
 type Result = Awaited<ReturnType<World['ledger']['operate']>>
 
-function performedOf(result: Result): Performed | Failure {
+function performedOf(result: Result, refusedAs: Failure | undefined): Performed | Failure {
   switch (result.result) {
     case 'done':
       return result
     case 'refused':
-      return failureOf(result)
+      return result.what === undefined && refusedAs !== undefined ? refusedAs : failureOf(result)
     case 'unavailable':
       return busy('The ledger did not confirm it; repeat it under the same Idempotency-Key, or look whether it was done')
   }

@@ -10,6 +10,7 @@ import type { Site } from '../site.ts'
 import { accountRoutes } from './accounts.ts'
 import { apiActs } from './acts.ts'
 import { auditRoutes } from './audit.ts'
+import { budgetLooks } from './budget-looks.ts'
 import { budgetRoutes } from './budgets.ts'
 import { type Admitted, tokenMacro } from './caller.ts'
 import { codeRoutes } from './codes.ts'
@@ -71,6 +72,7 @@ const apiRoutes = (parts: Parts) =>
     .use(accountRoutes(parts))
     .use(keyRoutes(parts))
     .use(budgetRoutes(parts))
+    .use(budgetLooks(parts))
     .use(creditRoutes(parts))
     .use(codeRoutes(parts))
     .use(peopleRoutes(parts))

@@ -19,6 +19,9 @@ import { listDocument, noCursor, pagingOf, refOf, usdOf } from './shapes.ts'
 type Shown = Static<typeof KEY>
 type WithSecret = Static<typeof KEY_WITH_SECRET>
 
+/** The operation of a change, or what is wrong with it; `refusedAs`: what is wrong with it unless it repeats an earlier write, which the ledger knows. */
+export type MadeOfKey = Operation | Failure | Readonly<{ operation: Operation; refusedAs: Failure }>
+
 /** What looks keys up. */
 function keyLooks({ world, acts: { ask, askAfterWrite } }: Parts) {
   const { ledger, clock } = world
@@ -69,11 +72,12 @@ export function keyActs(parts: Parts) {
     caller: ApiCaller,
     keyId: string,
     reason: string | undefined,
-    operationOn: (key: ListedKey) => Operation | Failure,
+    operationOn: (key: ListedKey) => MadeOfKey,
   ): Promise<Shown | Failure> => {
     const key = await found(caller, keyId)
-    const operation = key instanceof Failure ? key : operationOn(key)
-    const done = operation instanceof Failure ? operation : await perform(caller, operation, reason)
+    const made = key instanceof Failure ? key : operationOn(key)
+    if (made instanceof Failure) return made
+    const done = 'operation' in made ? await perform(caller, made.operation, reason, made.refusedAs) : await perform(caller, made, reason)
     return done instanceof Failure ? done : after(caller, keyId)
   }
 

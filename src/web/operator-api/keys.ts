@@ -8,16 +8,13 @@ import type { ListedKey } from '../../ledger/reading/account-reports.ts'
 import { KEY, KEY_LIST, KEY_WITH_SECRET } from './account-documents.ts'
 import type { ApiCaller } from './caller.ts'
 import { answer, ERRORS, Failure, wrong } from './failure.ts'
-import { keyActs } from './key-acts.ts'
+import { keyActs, type MadeOfKey } from './key-acts.ts'
 import { CREATE, EXTEND, LIST, limitOf, type RatesBody, RENAME, ROTATE, SET_LIMIT, SET_RATES } from './key-bodies.ts'
 import type { Parts } from './parts.ts'
 import { WHY } from './shapes.ts'
 
 const detail = (operationId: string, summary: string, description: string) => ({ operationId, tags: ['Keys'], summary, description })
 const CHANGES = { scope: 'keys', reach: 'account' } as const
-
-/** The operation of a change, or what is wrong with it. */
-type Made = Operation | Failure
 
 export function keyRoutes(parts: Parts) {
   const { list, look, create, rotate } = keyActs(parts)
@@ -50,11 +47,17 @@ export function keyRoutes(parts: Parts) {
     .use(keyRates(parts))
 }
 
+function extended(key: ListedKey, days: number, now: number): MadeOfKey {
+  const made = extension(key, days, now)
+  if (!('daysLeft' in made)) return made
+  return { operation: made.operation, refusedAs: wrong('days', `It can have ${made.daysLeft} days more at most`) }
+}
+
 /** Each changes one thing of a key, and shows the key as it is afterwards. */
 function keyChanges(parts: Parts) {
   const { clock } = parts.world
   const { change } = keyActs(parts)
-  const changed = async (caller: ApiCaller, keyId: string, reason: string | undefined, made: (key: ListedKey) => Made) =>
+  const changed = async (caller: ApiCaller, keyId: string, reason: string | undefined, made: (key: ListedKey) => MadeOfKey) =>
     answer(await change(caller, keyId, reason, made))
   const setActive = (keyId: string, isActive: boolean): Operation => ({ kind: 'setKeyActive', keyId, isActive, now: clock.now() })
   return new Elysia({ name: 'operator api changes of keys' })
@@ -90,10 +93,7 @@ function keyChanges(parts: Parts) {
     .post(
       '/:key_id/extend',
       ({ caller, params: { key_id: keyId }, body: { days, reason } }) =>
-        changed(caller, keyId, reason, (key) => {
-          const extended = extension(key, days, clock.now())
-          return 'daysLeft' in extended ? wrong('days', `It can have ${extended.daysLeft} days more at most`) : extended
-        }),
+        changed(caller, keyId, reason, (key) => extended(key, days, clock.now())),
       {
         token: CHANGES,
         body: EXTEND,
@@ -132,7 +132,7 @@ function keyRates(parts: Parts) {
   const { clock } = parts.world
   const { change } = keyActs(parts)
   const rated = async (caller: ApiCaller, keyId: string, { reason, ...set }: RatesBody): Promise<Response> => {
-    const made = (key: ListedKey): Made => {
+    const made = (key: ListedKey): MadeOfKey => {
       const rates = ratesChange(key, set, parts.world.limits(), clock.now())
       return 'problem' in rates ? wrong(rates.field, `It is ${rates.problem}`) : rates
     }

@@ -101,6 +101,10 @@ const WRITES: readonly (readonly [scope: 'keys' | 'money' | 'all', path: () => s
   ['keys', () => `/keys/${ids.northKey}/rates`, { requests_per_minute: 5 }],
   ['keys', () => `/keys/${ids.northKey}/disable`, {}],
   ['keys', () => `/keys/${ids.northKey}/enable`, {}],
+  ['keys', () => `/accounts/${ids.north}/tags`, { tags_user_ids: true }],
+  ['keys', () => `/accounts/${ids.north}/plan`, { plan: null }],
+  ['keys', () => `/accounts/${ids.north}/budgets`, { per: 'day', limit_usd: '1' }],
+  ['keys', () => `/keys/${ids.northKey}/budgets`, { per: 'day', limit_usd: '1' }],
   ['keys', () => '/accounts', {}],
   ['money', () => `/accounts/${ids.north}/top-ups`, { amount_usd: '1' }],
   ['money', () => `/accounts/${ids.north}/corrections`, { amount_usd: '-1', reason: 'x' }],
@@ -110,7 +114,8 @@ const WRITES: readonly (readonly [scope: 'keys' | 'money' | 'all', path: () => s
 
 test.each(['read', 'keys', 'money', 'all'] as const)('the scope %s may do what it says and nothing else', async (scope) => {
   const client = await apiClient(gateway, { scope })
-  for (const path of ['/accounts', '/keys', '/credits', `/accounts/${ids.north}`, `/keys/${ids.northKey}`])
+  const [account, key] = [`/accounts/${ids.north}`, `/keys/${ids.northKey}`]
+  for (const path of ['/accounts', '/keys', '/credits', account, key, `${account}/budgets`, `${key}/budgets`])
     expect([path, (await client.get(path)).status]).toEqual([path, 200])
   for (const [needed, path, body] of WRITES) {
     const sent = 'account_id' in body ? { ...body, account_id: ids.north } : body
@@ -133,12 +138,19 @@ test('a token that is bound to an account sees no other, whatever it guesses, an
     [ids.south, ids.southKey],
     [unknown.account, unknown.key],
   ]) {
-    const paths = [`/accounts/${account}`, `/keys?account_id=${account}`, `/credits?account_id=${account}`, `/keys/${key}`]
+    const [lists, budgets] = [
+      [`/keys?account_id=${account}`, `/credits?account_id=${account}`],
+      [`/accounts/${account}/budgets`, `/keys/${key}/budgets`],
+    ]
+    const paths = [`/accounts/${account}`, `/keys/${key}`, ...lists, ...budgets]
     for (const path of paths) expect([path, errorOf(await client.get(path))]).toEqual([path, MISSING])
     const writes: readonly (readonly [string, object])[] = [
       [`/accounts/${account}/top-ups`, { amount_usd: '1' }],
       [`/accounts/${account}/rename`, { name: 'mine' }],
       [`/accounts/${account}/disable`, {}],
+      [`/accounts/${account}/tags`, { tags_user_ids: true }],
+      [`/accounts/${account}/plan`, { plan: 'small' }],
+      [`/accounts/${account}/budgets`, { per: 'day', limit_usd: '1' }],
       [`/keys/${key}/rotate`, {}],
       [`/keys/${key}/extend`, { days: 1 }],
       [`/keys/${key}/disable`, {}],

@@ -5,6 +5,10 @@
 
 import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import type { Plan } from '../../../src/core/catalog.ts'
+import { parseUsd, picos, toExactUsdText } from '../../../src/core/money.ts'
+import { isoTime } from '../../../src/core/utc.ts'
+import { HOUR_MS, hourAt, windowAt } from '../../../src/core/windows.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { type ApiClient, apiClient } from '../../support/api-client.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../../support/gateway.ts'
@@ -111,6 +115,25 @@ test('days are added once under a key, and twice without one', async () => {
   expect(daysOf(await extend())).toBe(20)
 })
 
+test('days that reach the last end that a key may have are added once under a key: a repetition is not refused by the bound that it reached', async () => {
+  const { id, created_at } = await done(shop.post('/keys', { expires_in_days: 10 }))
+  const extend = (days: number, key?: string) => shop.post(`/keys/${id}/extend`, { days }, key)
+  const daysOf = ({ expires_at }: Record<string, unknown>) =>
+    Math.round((Date.parse(String(expires_at)) - Date.parse(String(created_at))) / 86_400_000)
+  const refusal = async (answer: ReturnType<ApiClient['post']>) => {
+    const { status, body } = await answer
+    return { status, message: (body['error'] as { message: string } | undefined)?.message }
+  }
+  expect(daysOf(await done(extend(70, 'k')))).toBe(80)
+  expect(daysOf(await done(extend(70, 'k')))).toBe(80)
+  const tooFar = { status: 400, message: 'days: It can have 10 days more at most' }
+  expect(await refusal(extend(70))).toEqual(tooFar)
+  expect(await refusal(extend(70, 'l'))).toEqual(tooFar)
+  expect(await refusal(extend(71, 'k'))).toEqual({ status: 400, message: 'Idempotency-Key: it was used by another request' })
+  expect(daysOf(await done(extend(10, 'l')))).toBe(90)
+  expect(rows("SELECT count(*) AS count FROM audit_log WHERE action = 'setKeyExpiry'")).toEqual([{ count: 2 }])
+})
+
 test('each act has its line: the token by name, the address, the reason; what is refused has none, and nobody writes another line', async () => {
   const { id } = await done(shop.post('/accounts', { name: 'acme', reason: ' order 7 ' }))
   await done(shop.post(`/accounts/${id}/refunds`, { amount_usd: '1', reason: 'x' }).then(() => shop.get(`/accounts/${id}`)))
@@ -169,4 +192,44 @@ test('a budget for each window and the plan of new keys are set and removed, and
   expect((await shop.post(`/keys/${key['id']}/budgets`, { per: 'year', limit_usd: '1' })).body).toMatchObject({
     error: { message: expect.stringMatching(/^per: /) },
   })
+})
+
+test('what each window has left is what the ledger counted, under the one who set the budget; an account says its plan and its tags', async () => {
+  const key = await done(shop.post('/keys', { name: 'k', balance_usd: '3' }))
+  const [ofKey, ofAccount] = [`/keys/${key['id']}`, `/accounts/${key['account_id']}`]
+  const budgets = async (path: string) => (await done(shop.get(`${path}/budgets`)))['data'] as Record<string, unknown>[]
+  expect([await budgets(ofKey), await budgets(ofAccount)]).toEqual([[], []])
+  const body = { model: MODEL_ID, max_tokens: 8, messages: [{ role: 'user', content: 'Hi' }] }
+  await (await gateway.post('/v1/messages', String(key['secret']), body)).text()
+  await gateway.idle()
+  const spent = String((await done(shop.get(ofKey)))['spent_usd'])
+  expect(Number(spent)).toBeGreaterThan(0)
+  await done(shop.post(`${ofKey}/budgets`, { per: 'month', limit_usd: '2' }))
+  await done(shop.post(`${ofAccount}/budgets`, { per: 'month', limit_usd: '0' }))
+  const of = { accountId: String(key['account_id']), keyId: String(key['id']) }
+  await gateway.operate({ kind: 'setBudget', ...of, per: 'month', capPicos: picos(0n), setBy: 'customer', now: Date.now() })
+  const plan: Plan = { name: 'default', models: ['*'], budgets: [{ per: 'month', capPicos: picos(0n) }] }
+  gateway.reload({ catalog: { models: new Map(), plans: new Map([[plan.name, plan]]) } })
+  const resets_at = isoTime(windowAt('month', hourAt(Date.now())).end * HOUR_MS)
+  const nothing = { per: 'month', limit_usd: '0', spent_usd: spent, left_usd: `-${spent}`, resets_at }
+  const own = { ...nothing, limit_usd: '2', left_usd: toExactUsdText(picos((parseUsd('2') ?? 0n) - (parseUsd(spent) ?? 0n))) }
+  const [account, plans] = [
+    { of: 'account', plan: null, set_by: 'operator', ...nothing },
+    { of: 'plan', plan: 'default', set_by: 'operator', ...nothing },
+  ]
+  expect(await budgets(ofKey)).toEqual([
+    { of: 'key', plan: null, set_by: 'operator', ...own },
+    { of: 'key', plan: null, set_by: 'customer', ...nothing },
+    account,
+    plans,
+  ])
+  expect(await budgets(ofAccount)).toEqual([account, plans])
+
+  expect(await done(shop.get(ofAccount))).toMatchObject({ plan: null, tags_user_ids: false })
+  await done(shop.post(`${ofAccount}/plan`, { plan: 'default' }))
+  const tagged = () => shop.post(`${ofAccount}/tags`, { tags_user_ids: true, reason: 'per seat' }, 'tags-1')
+  expect([await done(tagged()), await done(tagged())]).toMatchObject(Array(2).fill({ plan: 'default', tags_user_ids: true }))
+  expect(rows("SELECT actor, target, reason FROM audit_log WHERE action = 'setAccountTags'")).toEqual([
+    { actor: 'token:shop', target: key['account_id'], reason: 'per seat' },
+  ])
 })
