@@ -151,7 +151,14 @@ test('with the real ledger: disabling is seen by the next look, and a rotated se
   const { ledger } = await openTestLedger({ now: () => now })
   const store = new KeyStore(ledger, { now: () => now })
   const secret = await addKey(ledger, 'key_1', { name: 'laptop', limitPicos: usd('3') })
-  const expected = record('key_1', { name: 'laptop', limitPicos: usd('3'), display: displayOf(secret), secretValidUntil: null })
+  const expected = record('key_1', {
+    name: 'laptop',
+    limitPicos: usd('3'),
+    display: displayOf(secret),
+    secretValidUntil: null,
+    rates: null,
+    tagsUserIds: false,
+  })
   expect(await store.find(secret)).toEqual({ ...expected, accountId: 'acc_1' })
   expect(store.find(secret)).toEqual({ ...expected, accountId: 'acc_1' })
   await ledger.operate({ kind: 'setKeyActive', keyId: 'key_1', isActive: false, now })

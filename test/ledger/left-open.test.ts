@@ -17,10 +17,10 @@ function makeLedger(): string {
 /** As `kill -9` leaves it: the log is there. What was in it is in the file by then. */
 const leaveOpen = (path: string): void => writeFileSync(`${path}-wal`, '')
 
-/** A page in the middle of the file: content, and not the beginning of a table. */
+/** A page behind the middle of the file: content, and not the beginning of a table. */
 function damage(path: string): void {
   const bytes = readFileSync(path)
-  const middle = Math.floor(bytes.byteLength / 4_096 / 2) * 4_096
+  const middle = Math.floor((bytes.byteLength / 4_096) * 0.65) * 4_096
   bytes.fill(0xa5, middle, middle + 4_096)
   writeFileSync(path, bytes)
 }
