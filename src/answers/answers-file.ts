@@ -5,6 +5,7 @@
 
 import { Database } from 'bun:sqlite'
 import { chmodSync, closeSync, openSync } from 'node:fs'
+import { NotOurs } from '../../db/damage.ts'
 import type { Forgotten } from '../core/format.ts'
 import schema from './answers.sql' with { type: 'text' }
 
@@ -36,9 +37,6 @@ const GONE_MAX = 100_000
 const BYTES_PER_GONE = 4_096
 /** How many pages are given back to the disk at once. */
 const VACUUMED_AT_ONCE = 2_048
-
-/** Thrown where the file itself is wrong; other errors of SQLite are thrown as they are. */
-export class NotOurs extends Error {}
 
 export class AnswersFile {
   readonly #db: Database

@@ -3,18 +3,16 @@
  * file: the thread starts when the file is loaded. Rules: requests.md "Kept answers".
  */
 
-import { SQLiteError } from 'bun:sqlite'
 import { parentPort } from 'node:worker_threads'
+import { isDamage, isOfTheDisk } from '../../db/damage.ts'
 import { setAside } from '../../db/set-aside.ts'
 import type { Forgotten } from '../core/format.ts'
-import { AnswersFile, NotOurs } from './answers-file.ts'
+import { AnswersFile } from './answers-file.ts'
 import { nameOf, Sealer, type SealingKey, unseal } from './sealing.ts'
 import type { FromAnswersThread, Keeping, ToAnswersThread } from './task.ts'
 
 const PRUNE_MS = 60_000
 const PRUNE_AGAIN_MS = 20
-/** SQLite's codes for a file that is damaged or no database, and for errors that a sound file of ours never gives: a missing table, a broken constraint. */
-const DAMAGED = new Set([11, 26, 1, 19])
 const SUFFIXES = ['-wal', '-shm', '']
 
 type Say = (message: FromAnswersThread, handed?: readonly ArrayBuffer[]) => void
@@ -116,12 +114,6 @@ class AnswersWriter {
     this.#timer.unref()
   }
 }
-
-const isDamage = (error: unknown): error is Error =>
-  error instanceof NotOurs || (error instanceof SQLiteError && DAMAGED.has(error.errno & 0xff))
-
-const isOfTheDisk = (error: unknown): error is Error =>
-  isDamage(error) || error instanceof SQLiteError || (error instanceof Error && 'syscall' in error)
 
 function run(): void {
   const port = parentPort

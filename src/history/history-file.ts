@@ -5,6 +5,7 @@
 
 import { Database } from 'bun:sqlite'
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { NotOurs } from '../../db/damage.ts'
 import type { AccountRow } from '../core/history/bounded-counts.ts'
 import { type HistoryAsked, type HistoryFound, keptSince, writerSeen } from '../core/history/kept.ts'
 import type { CellRow, MomentRows, Writer } from '../core/history/moment.ts'
@@ -16,9 +17,6 @@ const APPLICATION_ID = 0x54_47_48_49
 const VERSION = 1
 const BUSY_MS = 5_000
 const LOG_BYTES_KEPT = 4 * 1024 * 1024
-
-/** Thrown where the file itself is wrong; other errors of SQLite are thrown as they are. */
-export class NotOurs extends Error {}
 
 type AtCell = CellRow & Readonly<{ at: number }>
 type WriterRow = Parameters<typeof writerSeen>[0]

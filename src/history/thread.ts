@@ -3,16 +3,14 @@
  * Rules: pages.md "History".
  */
 
-import { SQLiteError } from 'bun:sqlite'
 import { statSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
+import { isDamage, isOfTheDisk } from '../../db/damage.ts'
 import { setAside } from '../../db/set-aside.ts'
-import { HistoryFile, NotOurs } from './history-file.ts'
+import { HistoryFile } from './history-file.ts'
 import type { FromHistoryThread, ToHistoryThread } from './task.ts'
 
 const PRUNE_MS = 10 * 60_000
-/** SQLite's codes for a file that is damaged or no database, and for errors that a sound file of ours never gives: a missing table, a broken constraint. */
-const DAMAGED = new Set([11, 26, 1, 19])
 const SUFFIXES = ['-wal', '-shm', '']
 
 type Say = (message: FromHistoryThread) => void
@@ -85,12 +83,6 @@ class HistoryWriter {
 
 /** Undefined: there is no file. */
 const inodeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino
-
-const isDamage = (error: unknown): error is Error =>
-  error instanceof NotOurs || (error instanceof SQLiteError && DAMAGED.has(error.errno & 0xff))
-
-const isOfTheDisk = (error: unknown): error is Error =>
-  isDamage(error) || error instanceof SQLiteError || (error instanceof Error && 'syscall' in error)
 
 function run(): void {
   const port = parentPort

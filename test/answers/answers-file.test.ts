@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AnswersFile, NotOurs } from '../../src/answers/answers-file.ts'
+import { NotOurs } from '../../db/damage.ts'
+import { AnswersFile } from '../../src/answers/answers-file.ts'
 
 const MIB = 1024 * 1024
 const HOUR_MS = 3_600_000

@@ -3,7 +3,7 @@
  * Rules: pages.md "History".
  */
 
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -68,9 +68,10 @@ test('what ended is kept within moments, by the processes of a machine in one fi
 })
 
 test('a process without requests makes no file', async () => {
-  const { writing } = process('b1')
+  const { recorder, writing } = process('b1')
   writing.begin()
-  await Bun.sleep(100)
+  const take = spyOn(recorder, 'take')
+  await until(() => take.mock.calls.length >= 3)
   await writing.close()
   expect(existsSync(path())).toBe(false)
 })
