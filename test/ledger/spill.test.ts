@@ -4,6 +4,7 @@ import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { appendFileSync, copyFileSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { picos } from '../../src/core/money.ts'
 import { openLedger } from '../../src/ledger/sqlite/open.ts'
 import type { Task } from '../../src/ledger/task.ts'
 import type { Committed } from '../../src/ledger/thread-messages.ts'
@@ -65,6 +66,24 @@ async function fillSpill(count: number, path?: string) {
   await until(() => answersIn(told).length >= count + 1)
   return place
 }
+
+test('what was acknowledged for a relay while the ledger could not be written is charged, although the relay is gone by the time that it can', async () => {
+  const { machine, loop, told, settle, path } = machineWithSpill()
+  const relays = machine.ledger.relays
+  const boot = relays?.join('relay-1', NOW, { accounts: [], keys: [] })
+  const task = settle('req_1')
+  if (task.kind !== 'settle' || boot === undefined) throw new Error('no relay')
+  machine.db.run('PRAGMA query_only = 1')
+  loop.add([{ number: 1, task: { ...task, debit: { ...task.debit, boot } }, from: boot }], machine.wallets.prices)
+  await until(() => answersIn(told).length === 1, 'it is answered')
+  expect(answersIn(told)).toEqual(['spilled'])
+  relays?.leave(boot)
+  machine.db.run('PRAGMA query_only = 0')
+  await until(() => told.at(-1)?.isWritable === true, 'the storage works again')
+  expect(told.flatMap(({ replayed = [] }) => replayed)).toEqual(['req_1'])
+  expect(balanceAt(path, 'key_a')?.availablePicos).toBe(picos(usd('10') - COST))
+  expect(told.flatMap(({ faults }) => faults).filter(({ kind }) => kind === 'node')).toEqual([])
+})
 
 test('what cannot be committed is kept and acknowledged, and is in the ledger once when the storage works again', async () => {
   const { machine, told, spill, fail, loop } = await fillSpill(300)

@@ -1,5 +1,5 @@
 /**
- * Simulated worlds of relays and a ledger process that die at any step. `SIM_RELAY_SEEDS` says how many, `SIM_RELAY_FROM` from which seed on, else `TEST_SEED`. Rules: processes.md "Admission", "Death".
+ * Simulated worlds of relays and a ledger process that die at any step. `SIM_RELAY_SEEDS` says how many, `TEST_SEED` from which seed on. Rules: processes.md "Admission", "Death".
  */
 
 import { expect, test } from 'bun:test'
@@ -7,7 +7,6 @@ import { SEED } from '../support/seed.ts'
 import { simulateRelays } from './relay-world.ts'
 
 const SEEDS = Number(process.env['SIM_RELAY_SEEDS'] ?? 25)
-const FROM = Number(process.env['SIM_RELAY_FROM'] ?? SEED)
 
 /** Each of these must have happened, or nothing was proved. */
 const MET = [
@@ -30,7 +29,7 @@ const MET_IN_MANY = ['the storage is full', 'the storage is late', 'a relay stan
 test(
   'whatever dies, no relay spends more than there is and one request, and every end that was acknowledged is booked once',
   async () => {
-    const { finding, met } = await simulateRelays(FROM, SEEDS)
+    const { finding, met } = await simulateRelays(SEED, SEEDS)
     if (finding !== undefined) throw new Error(`${finding.text}\nseed ${finding.seed}\n${finding.log.slice(-40).join('\n')}`)
     if (SEEDS >= 25) expect(MET.filter((what) => !met.has(what))).toEqual([])
     if (SEEDS >= 100) expect(MET_IN_MANY.filter((what) => !met.has(what))).toEqual([])

@@ -25,6 +25,7 @@ import { describeFailure, faultOf, isConflict, isFenced, isHeld, isStorageFailur
 export class PostgresEngine implements Engine {
   readonly db: Connection
   readonly statements: Statements
+  readonly waivesSpilled = true
   readonly boot: number
   readonly #node: NodeIdentity
   readonly #assertNode

@@ -40,6 +40,8 @@ export interface Engine {
    * that is gone.
    */
   isFenced?(boot: number): boolean
+  /** On Postgres: what a fenced boot had spilled is waived, too. A file's spills have only what was acknowledged before the relay was gone, and before others got its leases. */
+  readonly waivesSpilled?: true
   /** Does the tasks in their order, on Postgres in a transaction of their own. Throws the error that undid all of them. */
   moveLeases?(tasks: readonly LeaseTask[]): readonly (LeaseAnswer | undefined)[]
   /** The tasks that have to wait because another transaction keeps their rows locked, each with its account. Throws errors of the storage. */

@@ -67,7 +67,7 @@ export class SpilledWrites {
     }
     for (const debit of debits) {
       attempt('settle', () => {
-        const isOver = isOfFencedBoot(engine, debit)
+        const isOver = engine.waivesSpilled === true && isOfFencedBoot(engine, debit)
         const [isNew = false] = own.insert([pricedOf(isOver ? fencedDebit(debit) : debit, numbers)])
         own.flush()
         const fault = isOver ? faultOfFenced(debit, isNew) : isNew ? undefined : settleDuplicate(engine, own, debit).fault
