@@ -27,15 +27,19 @@ export function judge(
   subject: string = TOLLGATE,
 ): readonly Judged[] {
   return rows
-    .filter(({ figures }) => figures.some(({ metric }) => readings.has(metric)))
-    .map(({ name, figures }) => ({
+    .map(({ name, figures, only }) => ({
       name,
-      cells: cellsOf(figures, readings, contestants),
+      cells: cellsOf(
+        figures,
+        readings,
+        contestants.filter((one) => only === undefined || one === only),
+      ),
       goal: figures
         .map(({ goals = [], unit, label }) => [label, goals.map((goal) => goalText(goal, unit)).join(', ')].filter(Boolean).join(' '))
         .join(' · '),
-      met: isMet(figures, readings, subject),
+      met: isMet(figures, readings, only ?? subject),
     }))
+    .filter(({ cells }) => Object.keys(cells).length > 0)
 }
 
 const MET = new Map([

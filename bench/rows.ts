@@ -3,6 +3,7 @@
  * (Portkey), in flushes of this disk, or by themselves.
  */
 
+import { NONE } from './readings.ts'
 import type { Unit } from './units.ts'
 
 /** `most` with value 2.5 of R means "≤ 2.5 R". `plus` is in the figure's unit. */
@@ -18,7 +19,12 @@ export type Figure = Readonly<{
   goals?: readonly Goal[]
 }>
 
-export type Row = Readonly<{ name: string; figures: readonly Figure[] }>
+export type Row = Readonly<{
+  name: string
+  figures: readonly Figure[]
+  /** The only contestant in this row, whose figures its goals are for; default: all are in it, and goals are for Tollgate. */
+  only?: string
+}>
 
 const most = (value: number, of: Goal['of'] = 'one', plus = 0): Goal => ({ sense: 'most', value, of, plus })
 const least = (value: number, of: Goal['of'] = 'one'): Goal => ({ sense: 'least', value, of })
@@ -67,11 +73,23 @@ export const rowsWith = (receipts: number): readonly Row[] => [
     ],
   },
   {
-    name: 'burst, 200 events a stream, 8 a write · CPU an event',
+    name: 'burst, 200 events a stream, 8 a chunk · CPU an event',
     figures: [
       { metric: 'burst.rate', unit: '/s', as: 'ratio', goals: [least(0.6, 'R')] },
       { metric: 'burst.cpu', unit: 'µs', as: 'ratio' },
     ],
+  },
+  {
+    name: 'burst, 2,000 events a stream · CPU an event',
+    figures: [
+      { metric: 'burst2000.rate', unit: '/s', as: 'ratio', goals: [least(0.6, 'R')] },
+      { metric: 'burst2000.cpu', unit: 'µs', as: 'ratio' },
+    ],
+  },
+  {
+    name: 'headroom: the load with nothing between, chat · burst · 2,000 events a stream',
+    only: NONE,
+    figures: ['chat.rate', 'burst.rate', 'burst2000.rate'].map((metric) => ({ metric, unit: '/s', as: 'ratio', goals: [least(2, 'R')] })),
   },
   {
     name: 'first event, 100 streams, added p50 · p99',

@@ -27,6 +27,8 @@ export class Answer {
   /** Whether the body comes in chunks; a proxy that has a whole stream at once may send its length instead. */
   #chunked = false
   #bytesLeft = 0
+  /** The distance of the last two marks. Frames of one answer have one length, so the next mark is looked at before it is searched: the search takes longer. */
+  #stride = 0
   /** The last bytes of the body so far, so that an end which arrives in two pieces is found. */
   #tail = ''
 
@@ -75,13 +77,20 @@ export class Answer {
     if (at === -1) return
     const now = nowUs()
     if (this.firstEventUs === 0) this.firstEventUs = now
-    for (; at !== -1; at = bytes.indexOf(MARK_BYTE, at + STAMP_DIGITS)) {
+    for (; at !== -1; at = this.#nextMark(bytes, at)) {
       this.events++
       if (onLag === undefined || at + STAMP_DIGITS >= bytes.length) continue
       let written = 0
       for (let digit = at + 1; digit <= at + STAMP_DIGITS; digit++) written = written * 10 + (bytes[digit] ?? 0) - ZERO
       onLag(now - written)
     }
+  }
+
+  #nextMark(bytes: Buffer, at: number): number {
+    if (this.#stride > 0 && bytes[at + this.#stride] === MARK_BYTE) return at + this.#stride
+    const next = bytes.indexOf(MARK_BYTE, at + STAMP_DIGITS)
+    this.#stride = next === -1 ? this.#stride : next - at
+    return next
   }
 
   #isOver(): boolean {

@@ -27,6 +27,22 @@ const cpuOfEvents =
   (metric: string) =>
   ({ cpu, events }: Seen) => ({ [metric]: cpu.all / events })
 
+/** Streams of so many events, as fast as the socket takes them. */
+const burst = (name: string, events: number): Load => ({
+  name,
+  shape: { plan: { events, perWrite: 8, everyMs: 0 }, connections: 32, rampMs: 0, lags: false },
+  settleMs: 500,
+  windowMs: 2_000,
+  kind: 'stream',
+  isCpu: false,
+  isQuick: true,
+  connectionsOfSlow: 32,
+  metricsOf: ({ events: seen, seconds, cpu }) => ({
+    [`${name}.rate`]: seen / seconds,
+    ...(cpu.all > 0 ? { [`${name}.cpu`]: cpu.all / seen } : {}),
+  }),
+})
+
 export const LOADS: readonly Load[] = [
   {
     name: 'chat',
@@ -106,20 +122,8 @@ export const LOADS: readonly Load[] = [
     isQuick: true,
     metricsOf: cpuOfEvents('writes64.cpu'),
   },
-  {
-    name: 'burst',
-    shape: { plan: { events: 200, perWrite: 8, everyMs: 0 }, connections: 32, rampMs: 0, lags: false },
-    settleMs: 500,
-    windowMs: 2_000,
-    kind: 'stream',
-    isCpu: false,
-    isQuick: true,
-    connectionsOfSlow: 32,
-    metricsOf: ({ events, seconds, cpu }) => ({
-      'burst.rate': events / seconds,
-      ...(cpu.all > 0 ? { 'burst.cpu': cpu.all / events } : {}),
-    }),
-  },
+  burst('burst', 200),
+  burst('burst2000', 2_000),
   {
     name: 'first',
     shape: { plan: { events: 25, perWrite: 1, everyMs: 20 }, connections: 100, rampMs: 500, lags: false },

@@ -42,6 +42,16 @@ describe('a cell', () => {
   })
 })
 
+describe('a row of one contestant', () => {
+  test('shows that one alone and judges its figures; without them there is no row', () => {
+    const rows = [{ name: 'a row', figures: [rate({ sense: 'least', value: 2, of: 'R' })], only: NONE }]
+    const seen = readings({ rate: { [NONE]: 200, R: 100, [TOLLGATE]: 20 } })
+    expect(judge(rows, seen, [NONE, ...WHO])).toMatchObject([{ cells: { [NONE]: '2 R (200/s)' }, met: true }])
+    expect(judge(rows, readings({ rate: { [NONE]: 199, R: 100 } }), [NONE, ...WHO])).toMatchObject([{ met: false }])
+    expect(judge(rows, readings({ rate: { R: 100, [TOLLGATE]: 20 } }), [NONE, ...WHO])).toEqual([])
+  })
+})
+
 describe('a goal', () => {
   const isMet = (figure: Figure, seen: Readings): boolean | undefined => judge(row(figure), seen, WHO)[0]?.met
 
