@@ -1,13 +1,12 @@
 /**
- * Bars on a logarithmic scale as an SVG that a page shows as it is: a panel a scale, a group of bars a row, a mark where the goal is. Shorter is always better.
- * Its colours follow the reader's light or dark.
+ * Bars as an SVG that a page shows as it is: a panel a scale, logarithmic or linear, a group of bars a row, a mark where the goal is. Its colours follow the reader's light or dark.
  */
 
 export type Bar = Readonly<{ who: string; value: number; text: string }>
 /** `goal`: a value in the panel's scale. */
 export type Group = Readonly<{ name: string; bars: readonly Bar[]; goal: number | undefined }>
 /** `from` is where bars begin; a value below has the shortest bar. */
-export type Panel = Readonly<{ title: string; from: number; to: number; groups: readonly Group[] }>
+export type Panel = Readonly<{ title: string; from: number; to: number; isLinear?: boolean; groups: readonly Group[] }>
 
 const WIDTH = 860
 const NAMES = 270
@@ -73,8 +72,8 @@ function groupOf({ name, bars, goal }: Group, panel: Panel, top: number, us: str
 }
 
 /** The length of a bar, rounded to a tenth of a pixel. */
-function lengthOf(value: number, { from, to }: Panel): number {
-  const share = Math.log(Math.max(value, from) / from) / Math.log(to / from)
+function lengthOf(value: number, { from, to, isLinear = false }: Panel): number {
+  const share = isLinear ? (value - from) / (to - from) : Math.log(Math.max(value, from) / from) / Math.log(to / from)
   return Math.round(Math.max(SHORTEST, Math.min(1, share) * BARS) * 10) / 10
 }
 

@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util'
 import { openStage } from './load/stage.ts'
 import { measureNodes, NODES_FULL, NODES_QUICK, nodesText } from './nodes/measure-nodes.ts'
-import { joinNodes, machineText } from './results.ts'
+import { joinPart, machineText } from './results.ts'
 
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, binary: { type: 'string' }, write: { type: 'boolean', default: false } },
@@ -24,5 +24,5 @@ await stage.during(async () => {
   stage.verify()
   console.log(nodesText(nodes))
   console.log(`${machineText()}; ${Math.round((performance.now() - began) / 1_000)} s`)
-  if (values.write) console.log(await joinNodes(new Date().toISOString().slice(0, 10), nodes))
+  if (values.write) console.log(await joinPart(new Date().toISOString().slice(0, 10), 'nodes', nodes))
 })

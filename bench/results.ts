@@ -13,8 +13,8 @@ export function machineText(): string {
   return `${cpus().length} × ${cpu?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}, Bun ${Bun.version}`
 }
 
-/** The figures of several processes on one ledger, which have a table of their own. `notes`: what a reader of the figures must know. */
-export type NodesRun = Readonly<{ notes: readonly string[]; rows: readonly Judged[]; readings: Readings; loadBefore: number }>
+/** The figures of several processes on one ledger, on Postgres or as relays, each of which have a table of their own. `notes`: what a reader of the figures must know. */
+export type PartRun = Readonly<{ notes: readonly string[]; rows: readonly Judged[]; readings: Readings; loadBefore: number }>
 
 export type Run = Readonly<{
   /** `2026-11-22`. */
@@ -23,15 +23,14 @@ export type Run = Readonly<{
   notes: readonly string[]
   rows: readonly Judged[]
   readings: Readings
-  nodes: NodesRun | undefined
   /** The load of the machine when the run began; above 0.5 other programs were at work. */
   loadBefore: number
 }>
 
-/** Writes both files; gives their paths. */
-export async function writeResults(run: Run, svg: string): Promise<readonly [json: string, svg: string]> {
-  const [json, image] = [join(FOLDER, `${run.date}.json`), join(FOLDER, 'speed.svg')]
-  const { date, contestants, notes, rows, readings, loadBefore, nodes } = run
+/** Writes the figures; gives the file's path. */
+export async function writeResults(run: Run): Promise<string> {
+  const json = join(FOLDER, `${run.date}.json`)
+  const { date, contestants, notes, rows, readings, loadBefore } = run
   const document = {
     date,
     ...measuredOn(loadBefore),
@@ -39,23 +38,28 @@ export async function writeResults(run: Run, svg: string): Promise<readonly [jso
     notes,
     rows,
     readings: readings.figures(),
-    ...(nodes === undefined ? {} : { nodes: nodesDocument(nodes) }),
   }
   await Bun.write(json, `${JSON.stringify(document, null, 2)}\n`)
-  await Bun.write(image, svg)
-  return [json, image]
-}
-
-/** Adds the figures to the file of a run of that date; gives its path. */
-export async function joinNodes(date: string, nodes: NodesRun): Promise<string> {
-  const json = join(FOLDER, `${date}.json`)
-  const file = Bun.file(json)
-  const document = (await file.exists()) ? ((await file.json()) as object) : { date }
-  await Bun.write(json, `${JSON.stringify({ ...document, nodes: nodesDocument(nodes) }, null, 2)}\n`)
   return json
 }
 
-const nodesDocument = ({ notes, rows, readings, loadBefore }: NodesRun): object => ({
+/** Adds the figures of a part to the file of a run of that date; gives its path. */
+export async function joinPart(date: string, name: string, part: PartRun): Promise<string> {
+  const json = join(FOLDER, `${date}.json`)
+  const file = Bun.file(json)
+  const document = (await file.exists()) ? ((await file.json()) as object) : { date }
+  await Bun.write(json, `${JSON.stringify({ ...document, [name]: partDocument(part) }, null, 2)}\n`)
+  return json
+}
+
+/** Writes a picture of that name; gives its path. */
+export async function writePicture(name: string, svg: string): Promise<string> {
+  const image = join(FOLDER, name)
+  await Bun.write(image, svg)
+  return image
+}
+
+const partDocument = ({ notes, rows, readings, loadBefore }: PartRun): object => ({
   ...measuredOn(loadBefore),
   notes,
   rows,

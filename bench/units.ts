@@ -1,6 +1,6 @@
 /** Figures as people read them: three digits, and the unit that keeps them short. */
 
-export type Unit = 'µs' | '/s' | 'MB' | 'ms' | ''
+export type Unit = 'µs' | '/s' | 'MB' | 'ms' | '×' | ''
 
 const STEPS: Readonly<Record<Unit, readonly (readonly [from: number, unit: string])[]>> = {
   µs: [
@@ -17,6 +17,7 @@ const STEPS: Readonly<Record<Unit, readonly (readonly [from: number, unit: strin
     [1, '/s'],
   ],
   MB: [[1, ' MB']],
+  '×': [[1, ' ×']],
   '': [[1, '']],
 }
 

@@ -40,6 +40,13 @@ export function residentBytes(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + Number(/^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024, 0)
 }
 
+/** The bytes of a process that no other shares, and its proportional share of all that it has mapped (PSS). */
+export function ownBytes(pid: number): Readonly<{ own: number; pss: number }> {
+  const text = read(`/proc/${pid}/smaps_rollup`)
+  const sum = (pattern: RegExp): number => [...text.matchAll(pattern)].reduce((total, [, kb]) => total + Number(kb) * 1024, 0)
+  return { own: sum(/^Private_(?:Clean|Dirty):\s+(\d+) kB$/gm), pss: sum(/^Pss:\s+(\d+) kB$/gm) }
+}
+
 /** The process and all that it started. */
 export function withChildren(pid: number): readonly number[] {
   const children = read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number)

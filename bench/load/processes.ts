@@ -7,7 +7,7 @@ import type { Job, Seen } from './generator.ts'
 
 const HERE = import.meta.dir
 /** Lets each process open as many files as the machine allows: a stream is one connection of its client and two of its gateway. */
-const RAISED = ['sh', '-c', 'ulimit -n "$(ulimit -Hn)"; exec "$@"', 'sh']
+export const RAISED = ['sh', '-c', 'ulimit -n "$(ulimit -Hn)"; exec "$@"', 'sh']
 /** Lets Bun's `fetch` make more calls at a time than it does by default. */
 const ENVIRONMENT = { ...process.env, NODE_ENV: 'production', BUN_CONFIG_MAX_HTTP_REQUESTS: '65535' }
 

@@ -11,8 +11,8 @@ import type { Generator } from './processes.ts'
 /** How many turns there are, and how long. `QUICK` is for a look while developing. */
 export type Pace = Readonly<{ rounds: number; firstWarmMs: number; stretch: number }>
 
-export const FULL: Pace = { rounds: 4, firstWarmMs: 6_000, stretch: 1 }
-export const QUICK: Pace = { rounds: 2, firstWarmMs: 3_000, stretch: 0.4 }
+export const FULL: Pace = { rounds: 2, firstWarmMs: 4_000, stretch: 0.6 }
+export const QUICK: Pace = { rounds: 2, firstWarmMs: 3_000, stretch: 0.3 }
 
 const DRAIN_MS = 60_000
 /** How long a stream goes on after the window. */

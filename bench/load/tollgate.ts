@@ -77,10 +77,16 @@ export function install(binary: string, folder: string, upstreamPort: number, sh
 export const verify = (installation: Installation): void => void run(installation, 'verify')
 
 export async function startTollgate(name: string, installation: Installation): Promise<Gateway> {
-  const { binary, folder, port, key, shared } = installation
+  const { binary, folder, port, shared } = installation
   const several = shared === undefined ? [] : ['--processes', String(shared.processes)]
   const { pid, stop } = start([binary, 'serve', ...several], { cwd: folder, log: join(folder, 'tollgate.out'), env: envOf(shared) })
   await untilAnswers(`http://127.0.0.1:${port}/readyz`)
+  return gatewayAt(name, installation, { pids: () => withChildren(pid), stop })
+}
+
+/** An installation that runs, as a load sees it. */
+export function gatewayAt(name: string, installation: Installation, { pids, stop }: Pick<Gateway, 'pids' | 'stop'>): Gateway {
+  const { binary, folder, port, key } = installation
   let booked = booksOf(installation)
   const audit = (answers: number): Promise<void> => {
     const now = booksOf(installation)
@@ -95,7 +101,7 @@ export async function startTollgate(name: string, installation: Installation): P
   const target = { host: '127.0.0.1', port, path: '/v1/chat/completions', headers: { authorization: `Bearer ${key}` } }
   // The folder is left out, since results are kept in the repository.
   const what = `the compiled binary, ${basename(binary)}`
-  return { name, what, target, pids: () => withChildren(pid), translates: true, isSlow: false, audit, stop }
+  return { name, what, target, pids, translates: true, isSlow: false, audit, stop }
 }
 
 /** The receipts with another cost than the answer's, by how they ended. */

@@ -15,7 +15,7 @@ import { LoadRunner, type Pace, type Say } from '../load/run-loads.ts'
 import type { Stage } from '../load/stage.ts'
 import { type Installation, startTollgate, verify } from '../load/tollgate.ts'
 import { NONE, Readings, TOLLGATE } from '../readings.ts'
-import { loadNow, type NodesRun } from '../results.ts'
+import { loadNow, type PartRun } from '../results.ts'
 import { median } from '../statistics.ts'
 import { digits } from '../units.ts'
 import { ROWS } from './rows.ts'
@@ -42,7 +42,7 @@ const SETTINGS = ['shared_buffers=256MB', 'max_wal_size=4GB', 'autovacuum=on']
 const nameOf = (processes: number): string => `Postgres × ${processes}`
 const CASTS = [SQLITE, ...PROCESSES.map(nameOf)]
 
-export async function measureNodes(stage: Stage, pace: NodesPace, say: Say): Promise<NodesRun> {
+export async function measureNodes(stage: Stage, pace: NodesPace, say: Say): Promise<PartRun> {
   const loadBefore = loadNow()
   const readings = new Readings()
   const flushUs = median(flushesUs(stage.folder, FLUSHES))
@@ -62,7 +62,7 @@ export async function measureNodes(stage: Stage, pace: NodesPace, say: Say): Pro
   return { notes, rows, readings, loadBefore }
 }
 
-export const nodesText = ({ notes, rows, loadBefore }: NodesRun): string =>
+export const nodesText = ({ notes, rows, loadBefore }: PartRun): string =>
   [judgedText(rows, [REFERENCE, ...CASTS]), ...notes, `load before it ${loadBefore.toFixed(2)}`].join('\n')
 
 function makeCasts(server: Postgres, { folder }: Stage): Promise<readonly Cast[]> {
