@@ -5,6 +5,7 @@ import type { ImportSystem } from '../core/import/systems.ts'
 import type { ForeignForm } from '../core/key.ts'
 import type { Picos } from '../core/money.ts'
 import type { RateLimits } from '../core/token-buckets.ts'
+import { DAY_MS } from '../core/utc.ts'
 import type { Budget, Per } from '../core/windows.ts'
 
 /**
@@ -16,8 +17,17 @@ export type Act = Readonly<{ actor: string; address: string; reason: string; by?
 /** The token is looked at again in the transaction of the write, so that none that was revoked before writes. `once`: the client's Idempotency-Key; null: it sent none. */
 export type ByToken = Readonly<{ tokenId: string; once: Once | null }>
 
-/** A write that counts once until `expiresAt`. Hashes: SHA-256 of the Idempotency-Key, and of what was asked under it. Rules: operator-api.md "Writes". */
-export type Once = Readonly<{ headerHash: Uint8Array; requestHash: Uint8Array; expiresAt: number }>
+/** How long a write under an Idempotency-Key is remembered. */
+export const ONCE_MS = DAY_MS
+
+/**
+ * A write that counts once until `expiresAt`, which is `ONCE_MS` after it was asked for. Hashes: SHA-256 of the Idempotency-Key, and of what was asked under it. `isBarred`: it may
+ * not be done now, and only what it repeats is found. Rules: operator-api.md "Writes".
+ */
+export type Once = Readonly<{ headerHash: Uint8Array; requestHash: Uint8Array; expiresAt: number; isBarred?: boolean }>
+
+/** The first write under the same Idempotency-Key. `target`: the id of what it made or changed, '' if it has none. `at`: when it was asked for, in Unix milliseconds. */
+export type Repeated = Readonly<{ target: string; at: number }>
 
 /** The actor of what the program does by itself. */
 export const PROGRAM = { actor: 'program', address: '', reason: '' } as const satisfies Act
@@ -180,10 +190,10 @@ export type Earlier = Readonly<{ creditId: string; accountId: string }>
 /** `refused` names what is wrong in words for the operator: no such account, the name is taken, the reference was used, the balance would pass its maximum. */
 export type OperationResult =
   /**
-   * `redeemedPicos`: the amount of the code, which the account redeemed now or before. `repeats`: the id of what an earlier write under the same Idempotency-Key made or
-   * changed, so that nothing was done now.
+   * `redeemedPicos`: the amount of the code, which the account redeemed now or before. `repeats`: an earlier write was done under the same Idempotency-Key, so that nothing
+   * was done now.
    */
-  | Readonly<{ result: 'done'; earlier?: Earlier; redeemedPicos?: Picos; repeats?: string }>
+  | Readonly<{ result: 'done'; earlier?: Earlier; redeemedPicos?: Picos; repeats?: Repeated }>
   /** `what`: the refusal is not about the operation, but about the token or the Idempotency-Key. */
   | Readonly<{ result: 'refused'; problem: string; what?: 'token' | 'Idempotency-Key' }>
   | Readonly<{ result: 'unavailable' }>

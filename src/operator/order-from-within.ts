@@ -4,6 +4,7 @@
  */
 
 import type { Ledger } from '../ledger/ledger.ts'
+import type { UpstreamReport } from '../upstream/member.ts'
 import { silentOf, upstreamsThroughSockets, type Waits } from './ask-gateways.ts'
 import { isElsewise, type OrderResult, orderEverywhere } from './order-everywhere.ts'
 import { type SocketPlace, socketPathFor, socketsOf } from './socket-files.ts'
@@ -27,6 +28,8 @@ export async function orderFromWithin(
   const isNoted = reports.some((all) => isElsewise(all, wish))
   const noted = isNoted ? await ledger.operate({ kind: 'setUpstreamOut', upstream, isOut, now }, act) : undefined
   if (noted !== undefined && noted.result !== 'done') return noted
+  // The act was done before under the same Idempotency-Key, and what was ordered since stays.
+  if (noted?.repeats !== undefined) return unchanged(reports, upstream, silentOf(siblings))
   const own = await obey(upstreams, ledger, { ...wish, isNoted })
   if (own.result !== 'done') return own
   // The token is looked at by the ledger alone, which has the line by now.
@@ -43,4 +46,15 @@ export async function orderFromWithin(
     places: 1 + others.places,
     silent: others.silent,
   }
+}
+
+function unchanged(
+  reports: readonly (readonly UpstreamReport[])[],
+  upstream: string,
+  silent: Extract<OrderResult, { result: 'done' }>['silent'],
+): OrderResult {
+  const known = reports.filter((all) => all.some(({ name }) => name === upstream))
+  const running = known.flat().reduce((sum, one) => sum + (one.name === upstream ? one.running : 0), 0)
+  const left = Math.min(...known.map((all) => all.filter(({ out }) => out === null).length))
+  return { result: 'done', isNew: false, running, left, count: reports.length, places: known.length, silent }
 }

@@ -42,6 +42,7 @@ export async function obey(
     if (isOut) upstreams.takeOut(name, { by: act.actor, reason: act.reason, at: now })
     else upstreams.putBack(name)
   }
-  const left = upstreams.reports().filter(({ out }) => out === null).length
-  return { result: 'done', isNew, running: known.running, left }
+  return { result: 'done', isNew, running: known.running, left: leftOf(upstreams) }
 }
+
+export const leftOf = (upstreams: Upstreams): number => upstreams.reports().filter(({ out }) => out === null).length

@@ -153,17 +153,32 @@ export class Memberships {
     }))
   }
 
-  /** Takes a right away, with its sessions, links and open invitations; `none`: the person had no such right. */
-  remove(email: string, what: Taken): Promise<'removed' | 'last owner' | 'none'> {
+  /** Whether there is something of that right to take away, if only an invitation. */
+  async mayTake(email: string, what: Taken): Promise<boolean> {
+    const account = typeof what === 'object' ? what.accountId : null
+    const invited = `SELECT email FROM invitations WHERE ${OPEN} ${what === 'all' ? '' : FROM} LIMIT 1`
+    if ((await this.#sql.get(invited, { email, account })) !== undefined) return true
+    const person = await this.byEmail(email)
+    if (person === undefined || what === 'all') return person !== undefined
+    return what === 'operator'
+      ? this.isOperator(person.id)
+      : (await this.#sql.get(ANY_MEMBERSHIP, { person: person.id, account })) !== undefined
+  }
+
+  /**
+   * Takes a right away, with its sessions, links and open invitations; `none`: the person had no such right. `givenUntil`: only what was given by then, in Unix milliseconds.
+   */
+  remove(email: string, what: Taken, givenUntil = TIME_MAX_MS): Promise<'removed' | 'last owner' | 'none'> {
     const accountId = typeof what === 'object' ? what.accountId : null
     const subjects: readonly Subject[] = accountId === null ? [`email ${email}`] : [`account ${accountId}`, `email ${email}`]
     return this.#sql.transaction(subjects, async (sql) => {
       const memberships = this.in(sql)
       if (typeof what === 'object' && what.keepsOwner && isLastOwner(await memberships.membersOf(what.accountId), email))
         return 'last owner'
-      const isUninvited = (await sql.run(what === 'all' ? UNINVITE : `${UNINVITE} ${FROM}`, { email, account: accountId })) > 0
+      const isUninvited =
+        (await sql.run(what === 'all' ? UNINVITE : `${UNINVITE} ${FROM}`, { email, account: accountId, until: givenUntil })) > 0
       const person = await memberships.byEmail(email)
-      return (person !== undefined && (await take(sql, person.id, what))) || isUninvited ? 'removed' : 'none'
+      return (person !== undefined && (await take(sql, person.id, what, givenUntil))) || isUninvited ? 'removed' : 'none'
     })
   }
 
@@ -173,12 +188,12 @@ export class Memberships {
 }
 
 /** False: the person had no such right. */
-async function take(sql: PeopleSql, person: string, what: Taken): Promise<boolean> {
-  if (what === 'all') return (await sql.run('DELETE FROM person WHERE id = $person', { person })) > 0
+async function take(sql: PeopleSql, person: string, what: Taken, until: number): Promise<boolean> {
+  if (what === 'all') return (await sql.run(TAKE_PERSON, { person, until: new Date(until).toISOString() })) > 0
   const isConsole = what === 'operator'
   const taken = isConsole
-    ? await sql.run('DELETE FROM operators WHERE person = $person', { person })
-    : await sql.run('DELETE FROM memberships WHERE person = $person AND account_id = $account', { person, account: what.accountId })
+    ? await sql.run('DELETE FROM operators WHERE person = $person AND created_at <= $until', { person, until })
+    : await sql.run(TAKE_MEMBERSHIP, { person, account: what.accountId, until })
   if (taken === 0) return false
   const listener = isConsole ? 'console' : 'cabinet'
   await sql.run('DELETE FROM session WHERE "userId" = $person AND listener = $listener', { person, listener })
@@ -201,6 +216,7 @@ const SET_PASSWORD = `INSERT INTO credential (id, "accountId", "providerId", "us
   VALUES ($id, $person, 'credential', $person, $hash, $now, $now)
   ON CONFLICT ("userId", "providerId") DO UPDATE SET password = excluded.password, "updatedAt" = excluded."updatedAt"`
 const MEMBERSHIP = 'SELECT account_id AS "accountId", role FROM memberships WHERE person = $person AND wanted_name IS NULL'
+const ANY_MEMBERSHIP = 'SELECT person FROM memberships WHERE person = $person AND account_id = $account'
 const ALL_MEMBERSHIPS = `SELECT person, account_id AS "accountId", role FROM memberships WHERE wanted_name IS NULL ORDER BY created_at, account_id`
 const MEMBERS_OF = `SELECT id, email, name, role FROM memberships JOIN person ON person.id = memberships.person
   WHERE account_id = $account AND wanted_name IS NULL ORDER BY email`
@@ -209,5 +225,10 @@ const JOIN = `INSERT INTO memberships (person, account_id, role, wanted_name, cr
 const LIST = `SELECT id, email, name, CASE WHEN EXISTS (SELECT 1 FROM operators WHERE person = person.id) THEN 1 ELSE 0 END AS "isOperator",
     (SELECT count(*) FROM session WHERE "userId" = person.id AND "expiresAt" > $now) AS sessions
   FROM person ORDER BY email`
-const UNINVITE = 'DELETE FROM invitations WHERE email = $email AND used_at IS NULL'
+/** Later than all times that are written here. */
+const TIME_MAX_MS = Date.UTC(9999, 0)
+const TAKE_PERSON = 'DELETE FROM person WHERE id = $person AND "createdAt" <= $until'
+const TAKE_MEMBERSHIP = 'DELETE FROM memberships WHERE person = $person AND account_id = $account AND created_at <= $until'
+const OPEN = 'email = $email AND used_at IS NULL'
+const UNINVITE = `DELETE FROM invitations WHERE ${OPEN} AND created_at <= $until`
 const FROM = 'AND account_id IS NOT DISTINCT FROM CAST($account AS TEXT)'

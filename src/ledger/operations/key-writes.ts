@@ -56,8 +56,8 @@ export function rotation(
 }
 
 /**
- * Extends a key by `days`, counted from now if the key has expired or never expires. `daysLeft`: how many days it can get at most, if it is asked for more; the ledger refuses
- * `operation` then, unless it was done before under the same Idempotency-Key.
+ * Extends a key by `days`, counted from now if the key has expired or never expires. `daysLeft`: how many days it can get at most, if it is asked for more; `operation` may then
+ * only be found as one that was done before.
  */
 export function extension(
   { id, expiresAt }: Readonly<{ id: string; expiresAt: number | null }>,
@@ -70,8 +70,8 @@ export function extension(
   return operation.expiresAt > latest ? { daysLeft: Math.max(0, Math.floor((latest - from) / DAY_MS)), operation } : operation
 }
 
-/** `field`: the setting that is wrong, and why. */
-export type RatesProblem = Readonly<{ field: keyof ReturnType<typeof ratesAsSet>; problem: string }>
+/** `field`: the setting that is wrong, and why. `operation`: the change, which may only be found as one that was done before. */
+export type RatesProblem = Readonly<{ field: keyof ReturnType<typeof ratesAsSet>; problem: string; operation: OperationOf<'setKeyRates'> }>
 
 /** A key's own rates with these changed; null takes one away. One that is above what every key may have would have no effect, so it is refused. */
 export function ratesChange(
@@ -80,12 +80,14 @@ export function ratesChange(
   limits: Pick<Limits, 'requestsPerMinute' | 'concurrentRequests'>,
   now: number,
 ): OperationOf<'setKeyRates'> | RatesProblem {
+  const operation = { kind: 'setKeyRates', keyId: id, rates: ratesWith(rates ?? null, set) ?? null, now } as const
   for (const [field, most] of [
     ['requests_per_minute', limits.requestsPerMinute],
     ['concurrent_requests', limits.concurrentRequests],
   ] as const)
-    if ((set[field] ?? 0) > most) return { field, problem: `at most ${most}, which is what [limits] ${field} lets every key have` }
-  return { kind: 'setKeyRates', keyId: id, rates: ratesWith(rates ?? null, set) ?? null, now }
+    if ((set[field] ?? 0) > most)
+      return { field, problem: `at most ${most}, which is what [limits] ${field} lets every key have`, operation }
+  return operation
 }
 
 function newSecret(random: RandomBytes = machineRandom): { secret: string; secretHash: Uint8Array; display: string } {

@@ -1,7 +1,7 @@
 /** The result of an operator's write, before its group is committed. Rules: ledger.md "Twice is once". */
 
 import type { Picos } from '../../core/money.ts'
-import type { Earlier } from '../operation.ts'
+import type { Earlier, Repeated } from '../operation.ts'
 
 /**
  * `isNew`: the operation had not been done before. `earlier`: what was done before in its place. `redeemedPicos`: the amount of a code. `repeats`: what was done before under
@@ -14,7 +14,7 @@ export type UncommittedResult =
       earlier?: Earlier
       redeemedPicos?: Picos
       inForcePicos?: Picos | null
-      repeats?: string
+      repeats?: Repeated
       changed: readonly string[]
     }>
   | Readonly<{ result: 'refused'; problem: string; what?: 'token' | 'Idempotency-Key' }>

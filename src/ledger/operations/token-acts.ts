@@ -1,7 +1,7 @@
 /** A write over a token: the token must live at its commit, and under an Idempotency-Key the write is done once. Rules: operator-api.md "Tokens", "Writes". */
 
 import { tokenStateOf } from '../../core/api-token.ts'
-import type { ByToken, Earlier, Operation } from '../operation.ts'
+import { type ByToken, type Earlier, ONCE_MS, type Operation } from '../operation.ts'
 import { refused, UNCHANGED, type UncommittedResult } from './operation-result.ts'
 import type { Writing } from './writing.ts'
 
@@ -18,9 +18,11 @@ export function performByToken(
   const [headerHash, requestHash] = [Buffer.from(once.headerHash), Buffer.from(once.requestHash)]
   const earlier = statements.apiWriteOf.get({ token: token.number, headerHash, now })
   if (earlier !== undefined) {
-    if (requestHash.equals(earlier.requestHash)) return { ...UNCHANGED, repeats: earlier.target }
+    if (requestHash.equals(earlier.requestHash))
+      return { ...UNCHANGED, repeats: { target: earlier.target, at: earlier.expiresAt - ONCE_MS } }
     return { ...refused('it was used by another request'), what: 'Idempotency-Key' }
   }
+  if (once.isBarred === true) return refused('it may not be done now')
   const done = perform()
   if (done.result === 'refused') return done
   const { number } = token

@@ -228,7 +228,7 @@ function tokenLookUps(db: Connection) {
       .where(eq(apiTokens.id, given('tokenId')))
       .prepare(),
     apiWriteOf: orm
-      .select({ requestHash: apiWrites.requestHash, target: apiWrites.target })
+      .select({ requestHash: apiWrites.requestHash, target: apiWrites.target, expiresAt: apiWrites.expiresAt })
       .from(apiWrites)
       .where(
         and(

@@ -74,13 +74,14 @@ export function accountActs({ world, acts: { ask, askAfterWrite, perform } }: Pa
     const accountId = newId('acc', now)
     const topUp = firstTopUp(newId('crd', now), balance, ref)
     const done = await perform(caller, { kind: 'createAccount', accountId, name, topUp, now }, reason)
-    return done instanceof Failure ? done : after(caller, done.repeats ?? done.earlier?.accountId ?? accountId)
+    return done instanceof Failure ? done : after(caller, done.repeats?.target ?? done.earlier?.accountId ?? accountId)
   }
-  const change = async (caller: ApiCaller, accountId: string, reason: string | undefined, operation: Operation) => {
+  /** `refusedAs`: as of `perform`. */
+  const change = async (caller: ApiCaller, accountId: string, reason: string | undefined, operation: Operation, refusedAs?: Failure) => {
     if (!seesAccount(caller, accountId)) return missing()
     const found = await ask<'account'>(caller, { kind: 'account', accountId })
     if (found === undefined) return missing()
-    const done = found instanceof Failure ? found : await perform(caller, operation, reason)
+    const done = found instanceof Failure ? found : await perform(caller, operation, reason, refusedAs)
     return done instanceof Failure ? done : after(caller, accountId)
   }
   return { look, list, create, change }

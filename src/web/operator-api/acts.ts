@@ -5,14 +5,14 @@
 
 import { LINE_CHARS_MAX, lineOf } from '../../core/line.ts'
 import type { Picos } from '../../core/money.ts'
-import type { Act, Earlier, Operation } from '../../ledger/operation.ts'
+import type { Act, Earlier, Operation, Repeated } from '../../ledger/operation.ts'
 import type { QuestionKind, QuestionOf } from '../../ledger/reading/reports.ts'
 import type { World } from '../../world.ts'
 import type { ApiCaller } from './caller.ts'
 import { busy, Failure, unread, wrong } from './failure.ts'
 
-/** `repeats`: the id of what the first write under the same Idempotency-Key made or changed; nothing was done now. */
-export type Performed = Readonly<{ earlier?: Earlier; redeemedPicos?: Picos; repeats?: string }>
+/** `repeats`: the first write under the same Idempotency-Key; nothing was done now. */
+export type Performed = Readonly<{ earlier?: Earlier; redeemedPicos?: Picos; repeats?: Repeated }>
 
 export type ApiActs = ReturnType<typeof apiActs>
 
@@ -35,7 +35,7 @@ export function apiActs({ ledger, reports }: Pick<World, 'ledger' | 'reports'>) 
         await Bun.sleep(PAUSE_MS)
       }
     },
-    /** `refusedAs`: what is said where the ledger refuses the operation itself; default its own words. */
+    /** `refusedAs`: why it may not be done now; as the repetition of an earlier write, of which the ledger knows, it is answered all the same. */
     perform: async (
       caller: ApiCaller,
       operation: Operation,
@@ -43,7 +43,11 @@ export function apiActs({ ledger, reports }: Pick<World, 'ledger' | 'reports'>) 
       refusedAs?: Failure,
     ): Promise<Performed | Failure> => {
       const act = actOf(caller, reason)
-      return act instanceof Failure ? act : performedOf(await ledger.operate(operation, act), refusedAs)
+      if (act instanceof Failure) return act
+      if (refusedAs === undefined) return performedOf(await ledger.operate(operation, act))
+      const { tokenId, once } = caller.by
+      if (once === null) return refusedAs
+      return performedOf(await ledger.operate(operation, { ...act, by: { tokenId, once: { ...once, isBarred: true } } }), refusedAs)
     },
   }
 }
@@ -56,7 +60,7 @@ export function actOf({ actor, address, by }: ApiCaller, reason = ''): Act | Fai
 
 type Result = Awaited<ReturnType<World['ledger']['operate']>>
 
-function performedOf(result: Result, refusedAs: Failure | undefined): Performed | Failure {
+function performedOf(result: Result, refusedAs?: Failure): Performed | Failure {
   switch (result.result) {
     case 'done':
       return result

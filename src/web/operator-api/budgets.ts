@@ -6,8 +6,8 @@ import { PERS } from '../../core/windows.ts'
 import type { Operation } from '../../ledger/operation.ts'
 import { ACCOUNT, KEY } from './account-documents.ts'
 import { accountActs } from './accounts.ts'
-import { answer, ERRORS, Failure, wrong } from './failure.ts'
-import { keyActs } from './key-acts.ts'
+import { answer, ERRORS, Failure } from './failure.ts'
+import { keyActs, NO_PLAN } from './key-acts.ts'
 import { LIMIT, limitOf } from './key-bodies.ts'
 import type { Parts } from './parts.ts'
 import { oneOf, orNull, REASON, sent } from './shapes.ts'
@@ -68,8 +68,9 @@ export function budgetRoutes(parts: Parts) {
     .post(
       '/accounts/:account_id/plan',
       async ({ caller, params: { account_id: accountId }, body: { plan, reason } }) => {
-        if (plan !== null && !catalog().plans.has(plan)) return answer(wrong('plan', 'There is no such plan'))
-        return answer(await accounts.change(caller, accountId, reason, { kind: 'setAccountPlan', accountId, plan, now: clock.now() }))
+        const refusedAs = plan === null || catalog().plans.has(plan) ? undefined : NO_PLAN
+        const operation = { kind: 'setAccountPlan', accountId, plan, now: clock.now() } as const
+        return answer(await accounts.change(caller, accountId, reason, operation, refusedAs))
       },
       {
         token: CHANGES,

@@ -5,8 +5,7 @@
 
 import { Elysia, ElysiaCustomStatusResponse } from 'elysia'
 import type { TokenRecord, TokenScope } from '../../core/api-token.ts'
-import { DAY_MS } from '../../core/utc.ts'
-import type { ByToken, Once } from '../../ledger/operation.ts'
+import { type ByToken, ONCE_MS, type Once } from '../../ledger/operation.ts'
 import { hashOf } from '../../ledger/operations/secret-hash.ts'
 import type { World } from '../../world.ts'
 import { type Failure, forbidden, wrong } from './failure.ts'
@@ -73,5 +72,5 @@ function onceOf({ method, url, headers }: Request, body: unknown, now: number): 
   if (header === null || method === 'GET') return null
   if (!HEADER.test(header)) return wrong('Idempotency-Key', 'Input should be 1 to 255 visible ASCII characters')
   const asked = `${method} ${new URL(url).pathname}\n${JSON.stringify(body)}`
-  return { headerHash: hashOf(header), requestHash: hashOf(asked), expiresAt: now + DAY_MS }
+  return { headerHash: hashOf(header), requestHash: hashOf(asked), expiresAt: now + ONCE_MS }
 }

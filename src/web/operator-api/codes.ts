@@ -106,7 +106,7 @@ function codeActs({ world: { clock }, acts: { ask, askAfterWrite, perform } }: P
     if (done instanceof Failure) return done
     const isFirst = done.repeats === undefined
     const made = { number: 0, id: batchId, name, amountPicos, count, redeemed: 0, createdAt: now, expiresAt, disabledAt: null }
-    const found = await look(caller, done.repeats ?? batchId, askAfterWrite)
+    const found = await look(caller, done.repeats?.target ?? batchId, askAfterWrite)
     if (found instanceof Failure && !isFirst) return found
     const batch = found instanceof Failure ? made : found.batch
     return { ...batchDocument(batch, now), codes: isFirst ? [...shown] : null, codes_shown: !isFirst }
@@ -126,11 +126,11 @@ function codeActs({ world: { clock }, acts: { ask, askAfterWrite, perform } }: P
     const creditId = newId('crd', now)
     const done = await perform(caller, { kind: 'redeemCode', codeHash: hashOf(code), accountId, creditId, now }, reason)
     if (done instanceof Failure) return done
-    const amount = done.repeats === undefined ? (done.redeemedPicos ?? ZERO) : await amountOf(caller, accountId, done.repeats)
+    const amount = done.repeats === undefined ? (done.redeemedPicos ?? ZERO) : await amountOf(caller, accountId, done.repeats.target)
     if (amount instanceof Failure) return amount
     return {
       account_id: accountId,
-      credit_id: done.repeats ?? done.earlier?.creditId ?? creditId,
+      credit_id: done.repeats?.target ?? done.earlier?.creditId ?? creditId,
       amount_usd: toExactUsdText(amount),
       already: (done.repeats ?? done.earlier) !== undefined,
     } satisfies Static<typeof REDEEMED>

@@ -52,7 +52,7 @@ function creditActs({ world, acts: { ask, askAfterWrite, perform } }: Parts) {
     const after = await askAfterWrite<'account'>(caller, { kind: 'account', accountId })
     if (after instanceof Failure) return after
     return {
-      credit_id: done.repeats ?? done.earlier?.creditId ?? operation.creditId,
+      credit_id: done.repeats?.target ?? done.earlier?.creditId ?? operation.creditId,
       account_id: accountId,
       already: (done.repeats ?? done.earlier) !== undefined,
       amount_usd: toExactUsdText(operation.amountPicos),

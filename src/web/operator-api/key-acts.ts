@@ -19,7 +19,7 @@ import { listDocument, noCursor, pagingOf, refOf, usdOf } from './shapes.ts'
 type Shown = Static<typeof KEY>
 type WithSecret = Static<typeof KEY_WITH_SECRET>
 
-/** The operation of a change, or what is wrong with it; `refusedAs`: what is wrong with it unless it repeats an earlier write, which the ledger knows. */
+/** The operation of a change, or what is wrong with it; `refusedAs`: as of `perform`. */
 export type MadeOfKey = Operation | Failure | Readonly<{ operation: Operation; refusedAs: Failure }>
 
 /** What looks keys up. */
@@ -62,6 +62,8 @@ function keyLooks({ world, acts: { ask, askAfterWrite } }: Parts) {
   return { shown, list, found, look, after }
 }
 
+export const NO_PLAN = wrong('plan', 'There is no such plan')
+
 export function keyActs(parts: Parts) {
   const { world, acts } = parts
   const { askAfterWrite, perform } = acts
@@ -92,12 +94,13 @@ export function keyActs(parts: Parts) {
   }
 
   const create = async (caller: ApiCaller, body: NewKeyBody): Promise<WithSecret | Failure> => {
-    const wanted = wantedOf(caller, body, clock.now(), (plan) => world.catalog().plans.has(plan))
+    const wanted = wantedOf(caller, body, clock.now())
     if (wanted instanceof Failure) return wanted
     const { operation, secret } = newKey(wanted, clock.now())
-    const done = await perform(caller, operation, body.reason)
+    const refusedAs = world.catalog().plans.has(wanted.plan) ? undefined : NO_PLAN
+    const done = await perform(caller, operation, body.reason, refusedAs)
     if (done instanceof Failure) return done
-    return done.repeats === undefined ? withSecret(caller, madeBy(operation), secret) : withoutSecret(caller, done.repeats)
+    return done.repeats === undefined ? withSecret(caller, madeBy(operation), secret) : withoutSecret(caller, done.repeats.target)
   }
 
   const rotate = async (caller: ApiCaller, keyId: string, { overlap_hours = 0, ends_promised, reason }: RotationBody) => {
@@ -108,7 +111,7 @@ export function keyActs(parts: Parts) {
     if (done instanceof Failure) return done
     return done.repeats === undefined
       ? withSecret(caller, { ...key, display: operation.display }, secret)
-      : withoutSecret(caller, done.repeats)
+      : withoutSecret(caller, done.repeats.target)
   }
 
   return { list, look, change, create, rotate }
@@ -134,7 +137,7 @@ const madeBy = ({ keyId, accountId, ownAccountId, now, ...operation }: Operation
 })
 
 /** The key that a body asks for, or what is wrong with the body. */
-function wantedOf(caller: ApiCaller, body: NewKeyBody, now: number, hasPlan: (plan: string) => boolean): WantedKey | Failure {
+function wantedOf(caller: ApiCaller, body: NewKeyBody, now: number): WantedKey | Failure {
   const { account_id: accountId, name = '', plan = 'default', limit_usd, expires_in_days = null, balance_usd } = body
   if (accountId === undefined && caller.token.accountIds.length > 0) return forbidden('This token is bound to accounts: name one of them')
   if (accountId !== undefined && !seesAccount(caller, accountId)) return wrong('account_id', 'There is no such account')
@@ -148,7 +151,6 @@ function wantedOf(caller: ApiCaller, body: NewKeyBody, now: number, hasPlan: (pl
   if (balance > ZERO && !maySee(caller.token.scope, 'all')) return forbidden(NEEDS_ALL)
   const problem = name === '' ? undefined : problemOfName(name)
   if (problem !== undefined) return wrong('name', problem)
-  if (!hasPlan(plan)) return wrong('plan', 'There is no such plan')
   const topUp = firstTopUp(newId('crd', now), balance, ref)
   return { keyId: newId('key', now), name, accountId: accountId ?? null, plan, limitPicos, expiresInDays: expires_in_days, topUp }
 }

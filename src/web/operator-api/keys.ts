@@ -134,7 +134,7 @@ function keyRates(parts: Parts) {
   const rated = async (caller: ApiCaller, keyId: string, { reason, ...set }: RatesBody): Promise<Response> => {
     const made = (key: ListedKey): MadeOfKey => {
       const rates = ratesChange(key, set, parts.world.limits(), clock.now())
-      return 'problem' in rates ? wrong(rates.field, `It is ${rates.problem}`) : rates
+      return 'problem' in rates ? { operation: rates.operation, refusedAs: wrong(rates.field, `It is ${rates.problem}`) } : rates
     }
     return answer(await change(caller, keyId, reason, made))
   }

@@ -5,14 +5,14 @@
 
 import { Type } from '@sinclair/typebox'
 import { Elysia, type Static, t } from 'elysia'
-import { isoTime } from '../../core/utc.ts'
+import { isoOrNull, isoTime } from '../../core/utc.ts'
 import { invitationMail, resetMail, signInMail } from '../../people/email-templates.ts'
 import { emailOf } from '../../people/memberships.ts'
 import { listOf } from '../api/console-people.ts'
 import type { ApiCaller } from './caller.ts'
 import { answer, ERRORS, Failure, missing, wrong } from './failure.ts'
 import type { Parts } from './parts.ts'
-import { AT, ID, oneOf, orNull, REASON, sent } from './shapes.ts'
+import { AT, AT_OR_NULL, ID, oneOf, orNull, REASON, sent } from './shapes.ts'
 
 const EMAIL = t.String({ maxLength: 254, description: 'An e-mail address' })
 const NO_EMAIL = 'This is no e-mail address'
@@ -46,7 +46,10 @@ const LINK_FIELDS = {
   link_shown: t.Boolean({ description: 'The first answer under this Idempotency-Key had the link' }),
   is_mailed: t.Boolean(),
 }
-const INVITED = t.Object({ ...INVITATION, ...LINK_FIELDS }, { title: 'Invited' })
+const INVITED = t.Object(
+  { ...INVITATION, expires_at: AT_OR_NULL('until when the link works; null: none is open now'), ...LINK_FIELDS },
+  { title: 'Invited' },
+)
 const LINKED = t.Object({ email: t.String(), ...LINK_FIELDS }, { title: 'Linked' })
 const REMOVED = t.Object({ email: t.String(), removed_from: t.String() }, { title: 'Removed' })
 const INVITE = sent(
@@ -89,19 +92,16 @@ function peopleActs({ site, world, acts: { ask, perform } }: Parts) {
     if (account instanceof Failure) return account
     const membership = accountId === null ? null : { accountId, role }
     const access = membership?.role ?? 'operator'
-    // The line comes first, so that no link is without it; a repetition whose first one died between the two makes the link.
-    const operation = { kind: 'setAccess', email, accountId, access, now: clock.now() } as const
-    const done = await perform(caller, operation, reason)
+    // The line comes first, so that no link is without it.
+    const done = await perform(caller, { kind: 'setAccess', email, accountId, access, now: clock.now() }, reason)
     if (done instanceof Failure) return done
-    const standing = (await people().links.invitations(accountId ?? undefined)).find(
-      (one) => one.email === email && (one.membership?.accountId ?? null) === accountId,
-    )
     const shown = { email, account_id: accountId, role: access }
-    if (done.repeats !== undefined && standing !== undefined)
-      return { ...shown, expires_at: isoTime(standing.expiresAt), link: null, link_shown: true, is_mailed: false }
-    // The first link may also have been used or taken back since: another one has a line of its own.
-    const anew = done.repeats === undefined ? done : await perform({ ...caller, by: { ...caller.by, once: null } }, operation, reason)
-    if (anew instanceof Failure) return anew
+    if (done.repeats !== undefined) {
+      const open = (await people().links.invitations(accountId ?? undefined)).find(
+        (one) => one.email === email && (one.membership?.accountId ?? null) === accountId,
+      )
+      return { ...shown, expires_at: isoOrNull(open?.expiresAt ?? null), link: null, link_shown: true, is_mailed: false }
+    }
     await people().links.withdraw(email, accountId)
     const listener = membership === null ? 'console' : 'cabinet'
     const token = await people().links.invite(email, membership, caller.actor)
@@ -117,12 +117,12 @@ function peopleActs({ site, world, acts: { ask, perform } }: Parts) {
   ): Promise<Static<typeof LINKED> | Failure> => {
     const email = emailOf(body.email)
     const person = email === undefined ? undefined : await people().memberships.byEmail(email)
-    if (email === undefined || person === undefined) return missing()
-    if (listener === 'console' && !(await people().memberships.isOperator(person.id)))
-      return wrong('listener', 'This person is no operator')
-    const done = await perform(caller, { kind: 'giveLink', email, link: kind, listener, now: clock.now() }, reason)
+    if (email === undefined) return missing()
+    const isWrongPlace = person !== undefined && listener === 'console' && !(await people().memberships.isOperator(person.id))
+    const refusedAs = person === undefined ? missing() : isWrongPlace ? wrong('listener', 'This person is no operator') : undefined
+    const done = await perform(caller, { kind: 'giveLink', email, link: kind, listener, now: clock.now() }, reason, refusedAs)
     if (done instanceof Failure) return done
-    if (done.repeats !== undefined) return { email, link: null, link_shown: true, is_mailed: false }
+    if (done.repeats !== undefined || person === undefined) return { email, link: null, link_shown: true, is_mailed: false }
     const isReset = kind === 'password'
     const link = isReset
       ? `${people().origins(listener).base}/${listener}/reset/${await people().links.reset(person.id)}`
@@ -141,15 +141,20 @@ function removing({ site: { people }, world: { clock }, acts: { perform } }: Par
     const what = from === 'account' ? { accountId: accountId ?? '' } : from === 'console' ? 'operator' : 'all'
     const ofAccount = from === 'account' ? (accountId ?? null) : null
     const operation = { kind: 'setAccess', email, accountId: ofAccount, access: 'none', now: clock.now() } as const
+    const shown = { email, removed_from: from }
+    const { memberships } = people()
+    if (caller.by.once === null) {
+      // Access ends even while the ledger cannot write.
+      if ((await memberships.remove(email, what)) === 'none') return missing()
+      const done = await perform(caller, operation, reason)
+      return done instanceof Failure ? done : shown
+    }
     // Under an Idempotency-Key the line comes first: what is refused, such as another body under it, removes nobody.
-    const noted = caller.by.once === null ? undefined : await perform(caller, operation, reason)
+    const noted = await perform(caller, operation, reason, (await memberships.mayTake(email, what)) ? undefined : missing())
     if (noted instanceof Failure && noted.status !== 503) return noted
-    // Access ends even while the ledger cannot write.
-    const removed = await people().memberships.remove(email, what)
-    if (removed === 'none' && noted === undefined) return missing()
-    const done = noted ?? (await perform(caller, operation, reason))
-    if (done instanceof Failure) return done
-    return removed === 'none' && done.repeats === undefined ? missing() : { email, removed_from: from }
+    // A first write may have died before this, so a repetition takes what was there then, and nothing that was given since.
+    await memberships.remove(email, what, noted instanceof Failure ? undefined : noted.repeats?.at)
+    return noted instanceof Failure ? noted : shown
   }
 }
 

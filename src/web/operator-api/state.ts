@@ -10,6 +10,7 @@ import { holdsThroughSockets, upstreamsThroughSockets } from '../../operator/ask
 import { holdsPage } from '../../operator/holds-page.ts'
 import { orderFromWithin } from '../../operator/order-from-within.ts'
 import { socketsOf } from '../../operator/socket-files.ts'
+import { leftOf } from '../../operator/upstreams.ts'
 import { actOf, failureOf } from './acts.ts'
 import type { ApiCaller } from './caller.ts'
 import { answer, busy, ERRORS, Failure, missing } from './failure.ts'
@@ -18,7 +19,9 @@ import { onlyOf } from './reach.ts'
 import { listDocument, listOf, noCursor, pagingOf, WHY } from './shapes.ts'
 import { HOLD, HOLDS, holdDocument, NODES, nodeDocument, ONE_WRITER, ORDERED, UPSTREAMS, upstreamDocument } from './state-documents.ts'
 
-function stateActs({ site, world, acts: { ask } }: Parts) {
+type Ordered = Static<typeof ORDERED>
+
+function stateActs({ site, world, acts: { ask, perform } }: Parts) {
   const { config, upstreams } = site
   const { ledger, clock } = world
   const holds = async (caller: ApiCaller, { account_id, key_id, ...paged }: Static<typeof HOLDS>) => {
@@ -49,12 +52,16 @@ function stateActs({ site, world, acts: { ask } }: Parts) {
   const order = async (caller: ApiCaller, upstream: string, isOut: boolean, reason: string | undefined) => {
     const act = actOf(caller, reason)
     if (act instanceof Failure) return act
-    if (!upstreams.reports().some(({ name }) => name === upstream)) return missing()
+    if (!upstreams.reports().some(({ name }) => name === upstream)) {
+      // A reload may have taken away what the first write under the same header switched.
+      const done = await perform(caller, { kind: 'setUpstreamOut', upstream, isOut, now: clock.now() }, reason, missing())
+      return done instanceof Failure ? done : ({ already: true, in_flight: 0, left: leftOf(upstreams), unanswered: [] } satisfies Ordered)
+    }
     const result = await orderFromWithin(config().ledger, { upstream, isOut, act, now: clock.now() }, { upstreams, ledger })
     if (result.result === 'refused') return failureOf(result)
     if (result.result === 'unavailable') return busy('The ledger could not write the audit log, so nothing was changed; retry later')
     const { isNew, running, left, silent } = result
-    return { already: !isNew, in_flight: running, left, unanswered: silent.map(({ pid }) => pid) } satisfies Static<typeof ORDERED>
+    return { already: !isNew, in_flight: running, left, unanswered: silent.map(({ pid }) => pid) } satisfies Ordered
   }
   const nodes = async (caller: ApiCaller) => {
     if (config().ledger.kind === 'sqlite') return { data: [ONE_WRITER], differs: [] }

@@ -143,20 +143,6 @@ test('people are invited by a link that one answer has, listed and removed', asy
   expect(await statusOf((await apiClient(gateway, { scope: 'money' })).post('/people/invite', { email: 'x@example.com' }))).toBe(403)
 })
 
-test('a repeated invitation whose link is gone makes another link only with a line of its own', async () => {
-  const lines = async () => {
-    const { data } = await rows(all, '/audit?action=setAccess&target=eve@example.com')
-    return data.map(({ after }) => (after as { access: string }).access)
-  }
-  const invite = () => done(all.post('/people/invite', { email: 'eve@example.com' }, 'i-1'))
-  const first = await invite()
-  expect(await invite()).toMatchObject({ link: null, link_shown: true })
-  expect(await statusOf(all.post('/people/remove', { email: 'eve@example.com', from: 'everything' }))).toBe(200)
-  expect(await lines()).toEqual(['none', 'operator'])
-  expect((await invite())['link']).not.toBe(first['link'])
-  expect(await lines()).toEqual(['operator', 'none', 'operator'])
-})
-
 test('a removal under an Idempotency-Key that another request used removes nobody', async () => {
   const { memberships } = gateway.people()
   const person = await gateway.people().known('carl@example.com')
