@@ -6,7 +6,7 @@
 import { type AccountFacts, type AlertRule, type BudgetWindow, judgesKey, type KeyFacts } from '../core/alerts.ts'
 import { type Picos, ZERO } from '../core/money.ts'
 import { dayAt } from '../core/utc.ts'
-import { hourAt } from '../core/windows.ts'
+import { hourAt, presentHour } from '../core/windows.ts'
 import type { ListedKey } from '../ledger/reading/account-reports.ts'
 import type { Reports } from '../ledger/reading/reports.ts'
 import { sumSpend, wholeSpend } from '../ledger/reading/spend.ts'
@@ -22,8 +22,8 @@ export function factsFrom(reports: Reports, now: () => number): AlertFacts {
   let hour = 0
   return async (accountId, rules) => {
     const at = now()
-    // A clock that steps back does not bring back a window that has turned.
-    hour = Math.max(hour, hourAt(at))
+    // A clock that is a little behind does not bring back a window that has turned.
+    hour = presentHour(hour, hourAt(at))
     const account = await reports.ask(CLIENT, { kind: 'account', accountId })
     if (typeof account !== 'object') return undefined
     const days = { accountId, day: dayAt(at) }

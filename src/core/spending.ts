@@ -4,19 +4,28 @@
  */
 
 import { type Picos, picos } from './money.ts'
-import { type Budgets, HOUR_MS, PERS, type Per, windowsAt } from './windows.ts'
+import { type Budgets, HOUR_MS, HOURS_BEHIND_MAX, PERS, type Per, windowsAt } from './windows.ts'
 
 /** `…Before`: the parts of the totals that requests of earlier windows spent and hold. Hours are whole hours since 1970. */
 type Span = { start: number; end: number; spentBefore: bigint; heldBefore: bigint }
 
-/** The spans are those of the present hour, in the order of `PERS`. */
-export type Spans = { hour: number; readonly of: readonly Span[] }
+/**
+ * The spans are those of the present hour, in the order of `PERS`. `aheadFrom`: a later hour of which something is known already, because the clock has been there and came back: from
+ * then on the spans must be learned again.
+ */
+export type Spans = { hour: number; aheadFrom: number; readonly of: readonly Span[] }
 
 /** `spentPicos`: from any beginning, such as the first receipt or the making of the wallet. */
 export type Spending = { spentPicos: bigint; heldPicos: bigint; readonly spans: Spans }
 
-/** What was spent in the windows of that hour, in the order of `PERS`. */
-export type WindowSums = Readonly<{ hour: number; spentPicos: readonly bigint[] }>
+/**
+ * What was spent in the windows of that hour, in the order of `PERS`. `clockHour`: by the clock, where the hour is a later one. `aheadFrom`: the first hour beyond in which something was
+ * spent already; null: none.
+ */
+export type WindowSums = Readonly<{ hour: number; clockHour: number; aheadFrom: number | null; spentPicos: readonly bigint[] }>
+
+/** A request that is in no sum: what it holds, or cost, and the hour in which it was admitted. */
+export type InFlight = Readonly<{ hour: number; heldPicos: bigint; spentPicos: bigint }>
 
 /** A budget, and what its present window has of it. `resetsAt`: Unix milliseconds. */
 export type WindowBalance<Amount extends bigint = Picos> = Readonly<{
@@ -33,9 +42,13 @@ export type WindowUsed = Readonly<{ per: Per; resetsAt: number }>
 export const NO_WINDOWS: readonly WindowBalance<never>[] = []
 
 /** Spans in which `sums` was spent of the total. */
-export function spansOf(spentPicos: bigint, { hour, spentPicos: sums }: WindowSums): Spans {
+export function spansOf(
+  spentPicos: bigint,
+  { hour, aheadFrom, spentPicos: sums }: Pick<WindowSums, 'hour' | 'aheadFrom' | 'spentPicos'>,
+): Spans {
   return {
     hour,
+    aheadFrom: aheadFrom ?? Number.POSITIVE_INFINITY,
     of: windowsAt(hour).map(({ start, end }, index) => ({ start, end, spentBefore: spentPicos - (sums[index] ?? 0n), heldBefore: 0n })),
   }
 }
@@ -57,9 +70,10 @@ export function turn(spending: Spending, hour: number): void {
 
 /** To be called with what the totals have got of a request that was admitted in that hour: what it spent, and what it holds, or holds no more (negative). */
 export function noteOfHour({ spans }: Spending, hour: number, spentPicos: bigint, heldPicos: bigint): void {
-  if (hour >= spans.hour) return
+  if (hour === spans.hour) return
+  if (hour > spans.hour) spans.aheadFrom = Math.min(spans.aheadFrom, hour)
   for (const span of spans.of) {
-    if (hour >= span.start) continue
+    if (hour >= span.start && hour < span.end) continue
     span.spentBefore += spentPicos
     span.heldBefore += heldPicos
   }
@@ -68,14 +82,37 @@ export function noteOfHour({ spans }: Spending, hour: number, spentPicos: bigint
 /** Part of what is held that was admitted before the present hour. */
 export const heldEarlier = ({ spans }: Spending): bigint => spans.of[0]?.heldBefore ?? 0n
 
-/** Sets the windows to what rows say; `unsettledIn`: what is spent from that hour on and in no row yet. Sums of an earlier hour than the present one say nothing of its windows. */
-export function learnSums(spending: Spending, sums: WindowSums, unsettledIn: (fromHour: number) => bigint): void {
-  turn(spending, sums.hour)
-  windowsAt(sums.hour).forEach(({ start }, index) => {
-    const span = spending.spans.of[index]
-    if (span?.start === start) span.spentBefore = spending.spentPicos - (sums.spentPicos[index] ?? 0n) - unsettledIn(start)
+/** Whether rows say more of the hour than the spans, which must be learned before they decide of it. */
+export const isBehind = ({ spans }: Spending, hour: number): boolean => hour >= spans.aheadFrom
+
+/** Whether the spans are those of a clock that was wrong: they begin anew with the sums. */
+export const isOfWrongClock = ({ spans }: Spending, { clockHour }: Pick<WindowSums, 'clockHour'>): boolean =>
+  spans.hour - clockHour > HOURS_BEHIND_MAX
+
+/**
+ * Sets the windows to what rows say. `inFlight`: the requests that are in no row yet; those that only hold something are needed where the spans begin anew. Sums of an earlier hour than
+ * the present one say nothing of its windows.
+ */
+export function learnSums(spending: Spending, sums: WindowSums, inFlight: (withHolds: boolean) => readonly InFlight[]): void {
+  const { spans } = spending
+  const { hour, aheadFrom, spentPicos } = sums
+  const isAnew = isOfWrongClock(spending, sums) || isBehind(spending, hour)
+  const requests = inFlight(isAnew)
+  if (!isAnew) turn(spending, hour)
+  else {
+    spans.hour = hour
+    spans.aheadFrom = Math.min(aheadFrom ?? Number.POSITIVE_INFINITY, ...requests.filter((one) => one.hour > hour).map((one) => one.hour))
+  }
+  windowsAt(hour).forEach(({ start, end }, index) => {
+    const span = spans.of[index]
+    if (span === undefined || (!isAnew && span.start !== start)) return
+    const within = requests.filter((one) => one.hour >= start && one.hour < end)
+    span.spentBefore = spending.spentPicos - (spentPicos[index] ?? 0n) - sum(within.map((one) => one.spentPicos))
+    if (isAnew) Object.assign(span, { start, end, heldBefore: spending.heldPicos - sum(within.map((one) => one.heldPicos)) })
   })
 }
+
+const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, amount) => total + amount, 0n)
 
 /** The budgets with what is spent and held in their windows. */
 export function balancesOf({ spentPicos, heldPicos, spans }: Spending, budgets: Budgets): readonly WindowBalance[] {

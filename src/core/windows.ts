@@ -26,6 +26,19 @@ const FIRST_MONDAY = 4
 /** The hour of a moment. */
 export const hourAt = (timeMs: number): number => Math.floor(timeMs / HOUR_MS)
 
+/** How far a clock may be behind the newest hour and still be waited for: a day, and the hour of a time zone that was changed. */
+export const HOURS_BEHIND_MAX = 25
+
+/** The hour whose windows count: that of the clock, or the newest one while the clock is a little behind it. Where the clock is further behind, one of the two was wrong: the clock is followed. */
+export const presentHour = (newest: number, clock: number): number =>
+  newest > clock && newest - clock <= HOURS_BEHIND_MAX ? newest : clock
+
+/** The hours by which a clock stepped that went on by so many while this time passed; 0 where that is no more than it is waited for. */
+export function steppedHours(hours: number, passedMs: number): number {
+  const stepped = hours - Math.round(passedMs / HOUR_MS)
+  return Math.abs(stepped) > HOURS_BEHIND_MAX ? stepped : 0
+}
+
 /** The moment, or the one in that hour that is nearest to it. */
 export const timeWithin = (hour: number, timeMs: number): number => Math.min(Math.max(timeMs, hour * HOUR_MS), (hour + 1) * HOUR_MS - 1)
 

@@ -26,10 +26,12 @@ export type KeyState = Readonly<{
 
 /**
  * What was spent in the windows of that hour (whole hours since 1970), in the order hour, day, week, month: by the key, by its account's keys of its plan, by its account. And the
- * budgets of key and account; those of the plan stand in the configuration.
+ * budgets of key and account; those of the plan stand in the configuration. `clockHour`, `aheadFrom`: as `WindowSums` has them.
  */
 export type KeyWindows = Readonly<{
   hour: number
+  clockHour: number
+  aheadFrom: number | null
   key: readonly bigint[]
   plan: readonly bigint[]
   account: readonly bigint[]

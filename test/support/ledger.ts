@@ -10,6 +10,7 @@ import { availableOf, displayOf, makeSecret } from '../../src/core/key.ts'
 import { type Picos, parseUsd, picos, ZERO } from '../../src/core/money.ts'
 import { costOf, type Rates } from '../../src/core/pricing.ts'
 import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
+import { HOUR_MS } from '../../src/core/windows.ts'
 import type { BudgetsOfPlan } from '../../src/ledger/admission/wallet-budgets.ts'
 import { Wallets } from '../../src/ledger/admission/wallets.ts'
 import type { Difference } from '../../src/ledger/chain/difference.ts'
@@ -120,7 +121,9 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1', beside
   const hold = (request: HoldRequest): unknown => {
     const answer = wallets.hold(request, 0)
     if (answer !== 'unknown') return answer
-    for (const state of statesAt([request.keyId], request)) wallets.keys.load(state)
+    const states = statesAt([request.keyId], { now: wallets.hourAt(request.now, 0) * HOUR_MS })
+    wallets.keys.resync(states)
+    for (const state of states) wallets.keys.load(state)
     const again = wallets.hold(request, 0)
     return again === 'unknown' ? 'disabled' : again
   }

@@ -32,6 +32,7 @@ export type SharedGround = Readonly<{
   close: () => void
 }>
 
+/** `at`: the hour in which it was admitted, or for which the ledger refused it. */
 type Request = { id: string; key: Key; at: number; held: bigint; cost: bigint; process: number; state: 'asked' | 'runs' | 'over' }
 
 export type SharedStep =
@@ -53,7 +54,10 @@ export const sharedStep: fc.Arbitrary<SharedStep> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('void' as const), which: fc.nat(20), tokens }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('budget' as const), key, isOfAccount: fc.boolean(), per, tokens: cap }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('plan' as const), per, tokens: cap }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('clock' as const), hours: fc.constantFrom(-2, 0.3, 1, 1, 1, 20, 24 * 7) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('clock' as const), hours: fc.constantFrom(-200, -30, -2, 0.3, 1, 1, 1, 20, 24 * 7) }),
+  },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('deliver' as const), process }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('sweep' as const), process }) },
 )
@@ -98,7 +102,7 @@ export class SharedWalk {
         this.#send(step.process, this.#wallets[step.process]?.sweepLeases() ?? [])
         return
       case 'clock':
-        this.#ground.clock.nowMs = Math.max(this.#startMs, this.#ground.clock.nowMs + step.hours * HOUR_MS)
+        this.#ground.clock.nowMs += step.hours * HOUR_MS
         return
       case 'plan':
         this.#settleDown()
@@ -119,7 +123,7 @@ export class SharedWalk {
     this.#settleDown()
     this.#endAll()
     for (const of of KEYS) {
-      const isLeft = this.#hoursOfLedger(of).every((hour) => this.#windowsOf(of, hour).every(({ left }) => left > 0n))
+      const isLeft = this.#windowsOf(of, this.#hourOfLedger(of)).every(({ left }) => left > 0n)
       for (const index of this.#wallets.keys()) {
         const request = this.#hold(index, of, 0n)
         this.#settleDown()
@@ -153,7 +157,12 @@ export class SharedWalk {
     const wallets = this.#of(index)
     wallets.answered(ask, answer, this.#ground.clock.nowMs)
     if (wallets.holds().some(({ requestId }) => requestId === request.id)) this.#admitted(request)
-    else request.state = 'over'
+    else this.#refused(request, answer)
+  }
+
+  #refused(request: Request, answer: LeaseAnswer | 'unavailable'): void {
+    request.state = 'over'
+    request.at = (answer === 'unavailable' ? undefined : answer.windows?.hour) ?? 0
   }
 
   /** Something of each of its windows must have been left, all processes together. */
@@ -250,14 +259,15 @@ export class SharedWalk {
     return this.#apply(index, { kind: 'keyStates', keyIds: [keyId], now: this.#ground.clock.nowMs }) as readonly KeyState[]
   }
 
-  /** The hour for which the ledger grants now. Of a refusal it is not told: that of the clock, or a later one that was granted before the clock went back. */
-  #hoursOfLedger(of: Key): readonly number[] {
+  /** The hour for which the ledger grants now, or refuses. */
+  #hourOfLedger(of: Key): number {
     const request = this.#hold(0, of, 0n)
     this.#settleDown()
-    const hours =
-      request.state === 'runs' ? [request.at] : [hourAt(this.#ground.clock.nowMs), Math.max(...this.#requests.map(({ at }) => at))]
     this.#endAll()
-    return hours
+    const clock = hourAt(this.#ground.clock.nowMs)
+    if (this.#windowsOf(of, request.at).length > 0)
+      expect([clock, request.at, request.at - clock <= 25]).toEqual([clock, Math.max(clock, request.at), true])
+    return request.at
   }
 
   #stamped<Move extends LeaseMove>(index: number, move: Move): Move {

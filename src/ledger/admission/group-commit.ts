@@ -30,7 +30,7 @@ import { RequestEnds } from './request-ends.ts'
 import type { StoreSupervisor } from './store-supervisor.ts'
 import { WalletSync } from './wallet-sync.ts'
 import { Wallets } from './wallets.ts'
-import { WindowClock } from './window-clock.ts'
+import { stepText, WindowClock } from './window-clock.ts'
 import { Writer } from './writer.ts'
 
 export class GroupCommit implements Ledger {
@@ -52,7 +52,9 @@ export class GroupCommit implements Ledger {
 
   constructor(options: GroupCommitOptions) {
     this.#options = options
-    this.#wallets = new Wallets(options.walletsMax, options.boot, options.budgetsOf)
+    this.#wallets = new Wallets(options.walletsMax, options.boot, options.budgetsOf, (hours) =>
+      options.onFault({ problem: stepText(hours) }),
+    )
     this.#clock = new WindowClock(this.#wallets, options.now)
     this.#supervisor = options.makeSupervisor((message) => this.#writer.post(message), {
       onMessage: (message) => {
@@ -187,9 +189,7 @@ export class GroupCommit implements Ledger {
     return this.#writer.isWritable && this.mayAdmit()
   }
 
-  mayAdmit(): boolean {
-    return this.#supervisor.mayAdmit()
-  }
+  mayAdmit = (): boolean => this.#supervisor.mayAdmit()
 
   isSound = (): boolean => this.#supervisor.isSound()
 

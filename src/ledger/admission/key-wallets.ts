@@ -5,9 +5,9 @@
 
 import { isUsedUp, type KeyBalance } from '../../core/key.ts'
 import { type Picos, picos, ZERO } from '../../core/money.ts'
-import { learnSums, NO_WINDOWS, type Spending, usedUpOf, type WindowUsed } from '../../core/spending.ts'
+import { type InFlight, isOfWrongClock, learnSums, NO_WINDOWS, type Spending, usedUpOf, type WindowUsed } from '../../core/spending.ts'
 import type { Budgets } from '../../core/windows.ts'
-import type { KeyState } from '../key-state.ts'
+import type { KeyState, KeyWindows } from '../key-state.ts'
 import type { RelayRuns } from '../lease-move.ts'
 import type { SyncedKeyBalance } from '../ledger.ts'
 import type { Operation, OperationOf } from '../operation.ts'
@@ -24,8 +24,8 @@ const LOOKS_MAX = 16
 type KeyWalletsOptions = Readonly<{
   leases: WalletLeases<KeyWallet>
   budgetsOf: BudgetsOfPlan
-  /** What a wallet's settles cost that are not acknowledged, of requests that were admitted in that hour or later. */
-  unsettledIn: (of: Spending, fromHour: number) => bigint
+  /** The requests of a wallet that are in no row: those whose settle is not acknowledged, or those that run as well. */
+  inFlight: (of: Spending, withHolds: boolean) => readonly InFlight[]
   walletsMax?: number | undefined
 }>
 
@@ -107,7 +107,11 @@ export class KeyWallets {
     const account = this.#accounts.get(state.accountId) ?? accountWallet(state)
     account.keys++
     this.#accounts.set(account.id, account)
-    this.#keys.set(state.keyId, keyWallet(state, account, planWallet(state, account)))
+    const plan = planWallet(state, account)
+    const { sums } = state
+    if (sums !== undefined && isOfWrongClock(account, sums)) this.#learnSums(account, sums, sums.account)
+    if (sums !== undefined && isOfWrongClock(plan, sums)) this.#learnSums(plan, sums, sums.plan)
+    this.#keys.set(state.keyId, keyWallet(state, account, plan))
   }
 
   /** What running requests hold, plus what ended requests cost whose settle is not acknowledged. */
@@ -132,10 +136,10 @@ export class KeyWallets {
         account.balancePicos = state.balancePicos - account.unsettledPicos
         if (isCredited || account.lease.amountPicos > account.balancePicos) this.#leases.forgetAccount(account)
         if (sums !== undefined) {
-          this.#learnSums(account, sums.hour, sums.account)
+          this.#learnSums(account, sums, sums.account)
           this.#setBudgets(account, sums.accountBudgets)
           const plan = account.plans.get(state.plan)
-          if (plan !== undefined) this.#learnSums(plan, sums.hour, sums.plan)
+          if (plan !== undefined) this.#learnSums(plan, sums, sums.plan)
         }
       }
       const key = this.#keys.get(state.keyId)
@@ -145,7 +149,7 @@ export class KeyWallets {
       key.lastSyncedAt = Math.max(key.lastSyncedAt, state.lastSyncedAt)
       key.spentPicos = state.spentPicos + key.unsettledPicos
       if (sums !== undefined) {
-        this.#learnSums(key, sums.hour, sums.key)
+        this.#learnSums(key, sums, sums.key)
         this.#setBudgets(key, sums.keyBudgets)
       }
       this.#leases.setIndeterminate(key)
@@ -201,8 +205,8 @@ export class KeyWallets {
     }
   }
 
-  #learnSums(spending: Spending, hour: number, spentPicos: readonly bigint[]): void {
-    learnSums(spending, { hour, spentPicos }, (fromHour) => this.#options.unsettledIn(spending, fromHour))
+  #learnSums(spending: Spending, { hour, clockHour, aheadFrom }: KeyWindows, spentPicos: readonly bigint[]): void {
+    learnSums(spending, { hour, clockHour, aheadFrom, spentPicos }, (withHolds) => this.#options.inFlight(spending, withHolds))
   }
 
   #setBudgets(wallet: KeyWallet | AccountWallet, budgets: Budgets): void {

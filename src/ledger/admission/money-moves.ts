@@ -5,7 +5,7 @@
 
 import type { Shortage } from '../../core/key.ts'
 import type { Picos } from '../../core/money.ts'
-import { noteOfHour, type Spending, turn } from '../../core/spending.ts'
+import { type InFlight, noteOfHour, type Spending, turn } from '../../core/spending.ts'
 import { hourAt } from '../../core/windows.ts'
 import type { Hold, HoldAnswer } from '../ledger.ts'
 import type { KeyWallet } from './wallet.ts'
@@ -52,13 +52,16 @@ export function unspend(key: KeyWallet, costPicos: bigint, hour: number): void {
   }
 }
 
-/** What settles that are not acknowledged cost a wallet, of requests that were admitted in that hour or later. */
-export function unsettledIn(settling: Iterable<Settling>, of: Spending, fromHour: number): bigint {
-  let sum = 0n
-  for (const { key, hold, costPicos } of settling) {
-    if ((of === key || of === key.plan || of === key.account) && hourAt(hold.startedAt) >= fromHour) sum += costPicos
-  }
-  return sum
+type OfKey = Readonly<{ key: KeyWallet; hold: Hold }>
+
+/** The requests of a wallet that are in no row: those whose settle is not acknowledged, and those that run. */
+export function inFlightOf(of: Spending, settling: Iterable<Settling>, running: Iterable<OfKey>): readonly InFlight[] {
+  const isOf = ({ key }: OfKey): boolean => of === key || of === key.plan || of === key.account
+  const requests: InFlight[] = []
+  for (const one of settling) if (isOf(one)) requests.push({ hour: hourAt(one.hold.startedAt), heldPicos: 0n, spentPicos: one.costPicos })
+  for (const one of running)
+    if (isOf(one)) requests.push({ hour: hourAt(one.hold.startedAt), heldPicos: one.hold.amountPicos, spentPicos: 0n })
+  return requests
 }
 
 export function answerOf(shortage: Shortage): HoldAnswer {

@@ -6,7 +6,7 @@
 import { covers, type GiveBackReason, idleOf, noteIdle, runningOf, stayOf } from '../../core/lease.ts'
 import { picos } from '../../core/money.ts'
 import { heldEarlier, turn } from '../../core/spending.ts'
-import { type Budgets, hourAt } from '../../core/windows.ts'
+import { type Budgets, HOUR_MS, hourAt, steppedHours } from '../../core/windows.ts'
 import type { AskedWindows, LeaseAnswer, LeaseAsk, LeaseMove } from '../lease-move.ts'
 import type { HoldRequest } from '../ledger.ts'
 import { forgetIdle, hasNothing, type LeasedKey, type Leasing, learnLease, type Sides, shrink } from './leased-wallet.ts'
@@ -28,13 +28,15 @@ export class WalletLeases<Key extends LeasedKey> {
   /** Releases that are not answered, by move number. */
   readonly #releasing = new Map<number, Sides>()
   readonly #budgetsOf: (plan: string) => Budgets
+  readonly #onStep: (hours: number) => void
   #time: LedgerTime | undefined
   #lastMove = 0
   /** The number of the last move whose rows may be gone: the answers to it and to earlier moves count as unavailable. */
   #forgotten = 0
 
-  constructor(budgetsOf: (plan: string) => Budgets) {
+  constructor(budgetsOf: (plan: string) => Budgets, onStep: (hours: number) => void) {
     this.#budgetsOf = budgetsOf
+    this.#onStep = onStep
   }
 
   /** The hour of the ledger's clock; undefined: it is not known yet. `nowMs`: monotonic. */
@@ -83,13 +85,24 @@ export class WalletLeases<Key extends LeasedKey> {
     return ask
   }
 
+  /** What was admitted before the hour is told for the newest hour of all three: the ledger may have granted a later one than its clock says. */
   #askedWindows(key: Key, planBudgets: Budgets, nowMs: number): AskedWindows {
-    const hour = this.hourAt(nowMs)
+    const { account, plan } = key
+    const clock = this.hourAt(nowMs)
+    const hour = clock === undefined ? undefined : Math.max(clock, key.spans.hour, plan.spans.hour, account.spans.hour)
     const heldOf = (one: Leasing) => {
       if (hour !== undefined) turn(one, hour)
       return { heldPicos: picos(one.heldPicos), earlierPicos: picos(heldEarlier(one)) }
     }
-    return { hour: hour ?? null, planBudgets, account: heldOf(key.account), plan: heldOf(key.plan), key: heldOf(key) }
+    return { hour: hour ?? null, planBudgets, account: heldOf(account), plan: heldOf(plan), key: heldOf(key) }
+  }
+
+  /** `atMs`: monotonic. */
+  learnTime(ledgerMs: number, atMs: number): void {
+    const was = this.#time
+    this.#time = { ledgerMs, atMs }
+    const stepped = was === undefined ? 0 : steppedHours(Math.round((ledgerMs - was.ledgerMs) / HOUR_MS), atMs - was.atMs)
+    if (stepped !== 0) this.#onStep(stepped)
   }
 
   /** Learns the rows. Returns the request that is to be held now, if it was granted. */
@@ -101,7 +114,7 @@ export class WalletLeases<Key extends LeasedKey> {
     key.pins--
     this.#setAside(key, -request.amountPicos, -1)
     const known = number > this.#forgotten ? answer : 'unavailable'
-    if (known !== 'unavailable' && known.windows !== undefined) this.#time = { ledgerMs: known.windows.ledgerMs, atMs: nowMs }
+    if (known !== 'unavailable' && known.windows !== undefined) this.learnTime(known.windows.ledgerMs, nowMs)
     this.#learn({ account: key.account, plan: key.plan, key }, known)
     return known !== 'unavailable' && known.verdict === 'granted' ? { ...asking, hour: known.windows?.hour } : undefined
   }

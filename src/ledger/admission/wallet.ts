@@ -42,16 +42,18 @@ export type KeyWallet = Wallet & {
   pins: number
 }
 
-const emptyWallet = (hour: number, spentPicos: bigint, sums: readonly bigint[]): Wallet => ({
+const emptyWallet = ({ hour, aheadFrom }: NonNullable<KeyState['sums']>, spentPicos: bigint, sums: readonly bigint[]): Wallet => ({
   spentPicos,
   heldPicos: 0n,
   unsettledPicos: 0n,
   lease: emptyLease(),
-  spans: spansOf(spentPicos, { hour, spentPicos: sums }),
+  spans: spansOf(spentPicos, { hour, aheadFrom, spentPicos: sums }),
 })
 
 const NO_SUMS: NonNullable<KeyState['sums']> = {
   hour: 0,
+  clockHour: 0,
+  aheadFrom: null,
   key: [],
   plan: [],
   account: [],
@@ -60,7 +62,7 @@ const NO_SUMS: NonNullable<KeyState['sums']> = {
 }
 
 export const accountWallet = ({ sums = NO_SUMS, ...state }: KeyState): AccountWallet => ({
-  ...emptyWallet(sums.hour, 0n, sums.account),
+  ...emptyWallet(sums, 0n, sums.account),
   id: state.accountId,
   number: state.accountNumber,
   isActive: state.isAccountActive,
@@ -75,13 +77,13 @@ export const accountWallet = ({ sums = NO_SUMS, ...state }: KeyState): AccountWa
 export function planWallet({ plan, sums = NO_SUMS }: KeyState, { plans, number }: AccountWallet): PlanWallet {
   const known = plans.get(plan)
   if (known !== undefined) return known
-  const made = { ...emptyWallet(sums.hour, 0n, sums.plan), name: plan, accountNumber: number }
+  const made = { ...emptyWallet(sums, 0n, sums.plan), name: plan, accountNumber: number }
   plans.set(plan, made)
   return made
 }
 
 export const keyWallet = ({ sums = NO_SUMS, ...state }: KeyState, account: AccountWallet, plan: PlanWallet): KeyWallet => ({
-  ...emptyWallet(sums.hour, state.spentPicos, sums.key),
+  ...emptyWallet(sums, state.spentPicos, sums.key),
   id: state.keyId,
   number: state.keyNumber,
   account,

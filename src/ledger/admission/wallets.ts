@@ -14,11 +14,12 @@ import type { Calls, Debit, InFlightCheckpoint } from '../task.ts'
 import { CallCosts } from './call-costs.ts'
 import { begun, type HeldRequest } from './held-request.ts'
 import { KeyWallets } from './key-wallets.ts'
-import { acknowledge, answerOf, release, type Settling, spend, take, unsettledIn, unspend } from './money-moves.ts'
+import { acknowledge, answerOf, inFlightOf, release, type Settling, spend, take, unspend } from './money-moves.ts'
 import { PriceBook } from './price-book.ts'
 import type { KeyWallet } from './wallet.ts'
 import type { BudgetsOfPlan } from './wallet-budgets.ts'
 import { WalletLeases } from './wallet-leases.ts'
+import { WriterHour } from './writer-hour.ts'
 
 /** What is not said of a window. */
 type PlainAnswer = Extract<HoldAnswer, string>
@@ -34,18 +35,18 @@ export class Wallets {
   readonly #leases: WalletLeases<KeyWallet>
   /** On a node: the boot under which requests are admitted now. Requests that were admitted under an earlier boot are waived once that boot was fenced. */
   #boot: number | undefined
-  /** The newest hour in which the only writer admitted a request. */
-  #hour = 0
+  readonly #hour: WriterHour
 
-  /** `boot`: the boot under which requests are held; undefined for the only writer. */
-  constructor(walletsMax?: number, boot?: number, budgetsOf: BudgetsOfPlan = () => NO_BUDGETS) {
-    this.#leases = new WalletLeases(budgetsOf)
+  /** `boot`: the boot under which requests are held; undefined for the only writer. `onStep`: called with the hours by which the clock of the windows stepped, where they are many. */
+  constructor(walletsMax?: number, boot?: number, budgetsOf: BudgetsOfPlan = () => NO_BUDGETS, onStep: (hours: number) => void = () => {}) {
+    this.#leases = new WalletLeases(budgetsOf, onStep)
     this.keys = new KeyWallets({
       leases: this.#leases,
       budgetsOf,
       walletsMax,
-      unsettledIn: (of, fromHour) => unsettledIn(this.#settling.values(), of, fromHour),
+      inFlight: (of, withHolds) => inFlightOf(of, this.#settling.values(), withHolds ? this.#requests.values() : []),
     })
+    this.#hour = new WriterHour(this.keys, onStep)
     this.#boot = boot
   }
 
@@ -72,17 +73,19 @@ export class Wallets {
 
   /** The hour whose windows count at a moment of this process's clock, which is `now`; `nowMs`: monotonic. */
   hourAt(now: number, nowMs: number): number {
-    return this.#leases.hourAt(nowMs) ?? Math.max(this.#hour, hourAt(now))
+    return this.#leases.hourAt(nowMs) ?? this.#hour.at(hourAt(now))
   }
 
   /** Holds as the only writer. `unknown`: the key must be loaded first. `nowMs`: monotonic. */
   hold(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' {
+    this.#hour.turn(hourAt(request.now), nowMs)
     const key = this.#keyFor(request)
     if (typeof key === 'string') return key
-    this.#hour = Math.max(this.#hour, hourAt(request.now))
-    const reason = shortageOf(this.keys.balanceOf(key, this.#hour))
+    const hour = this.#hour.of(key)
+    if (hour === undefined) return 'unknown'
+    const reason = shortageOf(this.keys.balanceOf(key, hour))
     if (reason !== undefined) return answerOf(reason)
-    this.#admit(key, request, nowMs, this.#hour)
+    this.#admit(key, request, nowMs, hour)
     return 'held'
   }
 
@@ -188,14 +191,10 @@ export class Wallets {
     this.#leases.setIndeterminate(key)
   }
 
-  isSettling(requestId: string): boolean {
-    return this.#settling.has(requestId)
-  }
+  isSettling = (requestId: string): boolean => this.#settling.has(requestId)
 
   /** The key of a settle that is not known to be on disk. */
-  settlingKeyOf(requestId: string): string | undefined {
-    return this.#settling.get(requestId)?.key.id
-  }
+  settlingKeyOf = (requestId: string): string | undefined => this.#settling.get(requestId)?.key.id
 
   /** Undefined: nothing is held under this id. `hasCheckpoint`: its checkpoint must be removed. `calls`: its upstream calls, as they are recorded. */
   void(

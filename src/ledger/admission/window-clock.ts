@@ -3,6 +3,11 @@
 import { HOUR_MS } from '../../core/windows.ts'
 import type { Wallets } from './wallets.ts'
 
+/** What operators are told of a clock that stepped by so many hours. */
+export const stepText = (hours: number): string =>
+  `the clock by which budgets count went ${hours < 0 ? 'back' : 'ahead'} by ${Math.abs(hours)} hours at once, and their windows follow it: ` +
+  'is it right? What was spent in hours to come counts when they come'
+
 export class WindowClock {
   readonly #wallets: Pick<Wallets, 'hourAt'>
   readonly #now: () => number

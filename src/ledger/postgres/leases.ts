@@ -4,7 +4,7 @@
  */
 
 import { type Picos, picos } from '../../core/money.ts'
-import { PERS, type Per } from '../../core/windows.ts'
+import { hourAt, PERS, type Per, presentHour } from '../../core/windows.ts'
 import type { LeaseAnswer, LeaseAsk, LeaseMove } from '../lease-move.ts'
 import type { NodeIdentity } from '../nodes.ts'
 import type { Connection } from '../sql/connection.ts'
@@ -35,8 +35,32 @@ type Row = Readonly<{
 const PARAMETERS = 22
 const MOVE = `SELECT * FROM move_leases_6(${Array.from({ length: PARAMETERS }, (_, index) => `?${index + 1}`).join(', ')})`
 
-/** Returns the answers in the order of the moves; undefined: no such account, as after a failover. Throws what Postgres says: then nothing moved, or the answer was lost. */
+/** The account is locked as in a move of its leases. */
+const FOLLOW_CLOCK = `WITH locked AS (SELECT number FROM accounts WHERE number = ?1 FOR NO KEY UPDATE)
+  UPDATE leases SET hour = ?2 FROM locked WHERE account_number = locked.number AND hour > ?2`
+
+/**
+ * Returns the answers in the order of the moves; undefined: no such account, as after a failover. Throws what Postgres says: then nothing moved, or the answer was lost. The leases of an account
+ * keep its newest hour. Where that is of a clock that was wrong, they get the hour of the clock, and the moves are repeated, which finds what was granted.
+ */
 export function moveLeases(
+  db: Connection,
+  node: Pick<NodeIdentity, 'lane' | 'boot' | 'epoch'>,
+  moves: readonly (LeaseMove | LeaseAsk)[],
+): readonly (LeaseAnswer | undefined)[] {
+  const answers = moved(db, node, moves)
+  let isRepeated = false
+  moves.forEach(({ accountNumber }, index) => {
+    const windows = answers[index]?.windows
+    const clock = windows === undefined ? 0 : hourAt(windows.ledgerMs)
+    if (windows === undefined || presentHour(windows.hour, clock) === windows.hour) return
+    db.query<unknown, [number, number]>(FOLLOW_CLOCK).all(accountNumber, clock)
+    isRepeated = true
+  })
+  return isRepeated ? moved(db, node, moves) : answers
+}
+
+function moved(
   db: Connection,
   { lane, boot, epoch }: Pick<NodeIdentity, 'lane' | 'boot' | 'epoch'>,
   moves: readonly (LeaseMove | LeaseAsk)[],

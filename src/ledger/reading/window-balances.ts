@@ -13,4 +13,4 @@ export const windowsAtRest = (sums: KeyWindows, ofPlan: Budgets): readonly Windo
 
 /** `spentPicos`: in the windows of the hour, in the order of `PERS`. */
 export const spentIn = (hour: number, spentPicos: readonly bigint[], budgets: Budgets): readonly WindowBalance[] =>
-  balancesOf({ spentPicos: 0n, heldPicos: 0n, spans: spansOf(0n, { hour, spentPicos }) }, budgets)
+  balancesOf({ spentPicos: 0n, heldPicos: 0n, spans: spansOf(0n, { hour, aheadFrom: null, spentPicos }) }, budgets)

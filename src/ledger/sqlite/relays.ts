@@ -4,7 +4,7 @@
  */
 
 import type { Database } from 'bun:sqlite'
-import { type Budgets, HOUR_MS, hourAt } from '../../core/windows.ts'
+import { type Budgets, HOUR_MS, hourAt, presentHour } from '../../core/windows.ts'
 import type { LeaseAnswer, LeaseAsk, LeaseMove, RelayRuns } from '../lease-move.ts'
 import type { KeyChange } from '../ledger.ts'
 import type { NodeMessage } from '../nodes.ts'
@@ -32,7 +32,7 @@ export class SqliteRelays implements StoreRelays {
   /** Boots that were relays of this process and are none any more. */
   readonly #ended = new Set<number>()
   readonly #now: () => number
-  /** The newest hour for which leases were granted: a clock that goes back does not open an earlier window again. */
+  /** The newest hour for which leases were granted: a clock that is a little behind does not open an earlier window again. */
   #hour = 0
   #isGranting = true
   #announced: NodeMessage[] = []
@@ -102,17 +102,18 @@ export class SqliteRelays implements StoreRelays {
   }
 
   #rowsOf(move: LeaseAsk | LeaseMove, account: AccountRow, key: KeyRow | null): LeasedRows {
-    const hour = this.#hourNow()
+    const clockHour = this.#hourNow()
     const asked = 'windows' in move ? move.windows : undefined
     const { accountNumber, keyNumber, plan } = move
     const hasWindows = account.hasBudgets === 1n || asked !== undefined
     const of = { key: keyNumber, account: accountNumber, plan: plan?.name ?? key?.plan ?? '' }
-    const sums = hasWindows ? this.#statements.windowSums(of, hour) : undefined
+    const sums = hasWindows ? this.#statements.windowSums(of, clockHour) : undefined
+    const hour = sums?.hour ?? clockHour
     const windowsOf = (spent: readonly bigint[] | undefined, budgets: Budgets | undefined) =>
       leasedWindows(hour, spent ?? [], budgets ?? [])
     return {
       hour,
-      ledgerMs: Math.max(this.#now(), hour * HOUR_MS),
+      ledgerMs: Math.max(this.#now(), clockHour * HOUR_MS),
       isActive: account.isActive === 1n,
       balancePicos: account.balance,
       spentPicos: key?.spentPicos ?? 0n,
@@ -130,7 +131,7 @@ export class SqliteRelays implements StoreRelays {
   }
 
   #hourNow(): number {
-    this.#hour = Math.max(this.#hour, hourAt(this.#now()))
+    this.#hour = presentHour(this.#hour, hourAt(this.#now()))
     return this.#hour
   }
 

@@ -6,6 +6,7 @@ import type { Connection } from '../../../src/ledger/sql/connection.ts'
 import { NOW } from '../../support/ledger.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { connectPostgres, createPostgresLedger } from '../../support/postgres-connection.ts'
+import { runs } from '../../support/property-runs.ts'
 import { PROCESSES, type SharedGround, SharedWalk, sharedStep } from '../../support/shared-windows.ts'
 import { openStore } from '../../support/stores.ts'
 
@@ -46,7 +47,7 @@ postgresTest(
         for (const step of steps) walk.step(step)
         walk.finish()
       }),
-      { numRuns: 8, seed: 1 },
+      { numRuns: runs(8) },
     )
   },
   120_000,
