@@ -3,7 +3,12 @@
 import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 
-export const Menu = ({ label, children }: Readonly<{ label: ComponentChildren; children: ComponentChildren }>) => {
+/** `stays`: several choices can be made before it closes. */
+export const Menu = ({
+  label,
+  stays = false,
+  children,
+}: Readonly<{ label: ComponentChildren; stays?: boolean; children: ComponentChildren }>) => {
   const menu = useRef<HTMLDetailsElement>(null)
   const close = (): void => menu.current?.removeAttribute('open')
   return (
@@ -22,7 +27,7 @@ export const Menu = ({ label, children }: Readonly<{ label: ComponentChildren; c
       <summary>{label}</summary>
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: a key on a link or button is a click. */}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: see above. */}
-      <div class="menu-open" onClick={close}>
+      <div class="menu-open" onClick={stays ? undefined : close}>
         {children}
       </div>
     </details>

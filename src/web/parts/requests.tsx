@@ -2,11 +2,12 @@
 
 import type { ComponentChildren } from 'preact'
 import { Badge } from './badge.tsx'
+import type { Column } from './columns.ts'
 import { CopyText } from './copy.tsx'
 import { BASIS_WORDS, FORMAT_WORDS, ITEM_WORDS, OUTCOME_WORDS, type RequestDetail, type RequestRow } from './request-words.ts'
 import { showCount, showDuration } from './show-time.ts'
-import { showPerMillion, showUsd } from './show-usd.ts'
-import { type Column, Table } from './table.tsx'
+import { showPerMillion, showPrice } from './show-usd.ts'
+import { Table } from './table.tsx'
 import { Moment } from './time.tsx'
 import { Usd } from './usd.tsx'
 
@@ -33,11 +34,10 @@ export function Requests<Row extends RequestRow>({
         </button>
       ),
     },
-    // The cost is the second column, so that a phone shows it, too.
-    { name: 'Cost', isFigure: true, cell: ({ cost_usd_exact }) => <Usd exact={cost_usd_exact} /> },
+    { name: 'Cost', onCard: 'first', usd: ({ cost_usd_exact }) => cost_usd_exact },
     { name: 'Model', cell: ({ model }) => <span class="thing">{model}</span> },
     ...more,
-    { name: 'Outcome', cell: ({ outcome }) => <Outcome outcome={outcome} /> },
+    { name: 'Outcome', onCard: 'first', cell: ({ outcome }) => <Outcome outcome={outcome} /> },
     { name: 'Tokens in', isFigure: true, cell: (row) => showCount(readTokens(row)) },
     { name: 'Tokens out', isFigure: true, cell: ({ usage }) => showCount(usage.output_tokens) },
     { name: 'Time', isFigure: true, cell: ({ duration_ms }) => showDuration(duration_ms) },
@@ -102,7 +102,7 @@ const placesOf = ({ lines, cost_usd_exact }: RequestDetail): number =>
 /** The rate of a line. Tokens have prices by the million, as is usual. */
 const Rate = ({ item, rate_usd_exact }: RequestDetail['lines'][number]) => (
   <data value={rate_usd_exact} title={`${rate_usd_exact} USD each`}>
-    {item === 'server_tool_uses' ? `${showUsd(rate_usd_exact)} each` : `${showPerMillion(rate_usd_exact)} / 1M`}
+    {item === 'server_tool_uses' ? `${showPrice(rate_usd_exact)} each` : `${showPerMillion(rate_usd_exact)} / 1M`}
   </data>
 )
 

@@ -2,11 +2,13 @@
 
 import { type ComponentType, render } from 'preact'
 import { LocationProvider } from 'preact-iso/router'
+import { copyExactly } from './copy-exact.ts'
 
 /** `root`: `/cabinet` or `/console`. */
 export function showPages(root: string, Pages: ComponentType): void {
   const frame = document.getElementById('app')
   if (frame === null) return
+  copyExactly()
   render(
     <LocationProvider scope={root}>
       <Pages />

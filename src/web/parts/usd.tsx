@@ -1,4 +1,4 @@
-/** An amount: a short text, and every digit in its title. */
+/** An amount: a short text, and every digit in its title and in what is copied. Rules: pages.md "Amounts". */
 
 import { showUsd } from './show-usd.ts'
 

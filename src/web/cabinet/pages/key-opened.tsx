@@ -164,11 +164,11 @@ const Days = ({ api, turn, refresh }: Part) => {
                 { name: 'Cache read', isFigure: true, cell: ({ usage }) => showCount(usage.cache_read_input_tokens) },
                 { name: 'Cache write', isFigure: true, cell: ({ usage }) => showCount(usage.cache_creation_input_tokens) },
                 { name: 'Output', isFigure: true, cell: ({ usage }) => showCount(usage.output_tokens) },
-                { name: 'Cost', isFigure: true, cell: ({ cost_usd_exact }) => <Usd exact={cost_usd_exact} /> },
+                { name: 'Cost', usd: ({ cost_usd_exact }) => cost_usd_exact },
               ]}
               rows={data}
               keyOf={({ date, model }) => `${date} ${model}`}
-              foot={['Sum', '', showCount(total.requests), '', '', '', '', <Usd key="sum" exact={total.cost_usd_exact} />]}
+              foot={['Sum', '', showCount(total.requests), '', '', '', '', total.cost_usd_exact]}
             />
           )
         }

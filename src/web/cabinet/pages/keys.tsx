@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks'
 import { useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
+import type { Column } from '../../parts/columns.ts'
 import { useKeyset } from '../../parts/keyset.ts'
 import { Meter } from '../../parts/meter.tsx'
 import { rateWords } from '../../parts/rate-words.ts'
@@ -10,7 +11,7 @@ import { PageHead } from '../../parts/shell.tsx'
 import { showCount } from '../../parts/show-time.ts'
 import { usdNumber } from '../../parts/show-usd.ts'
 import { Empty, Show } from '../../parts/state.tsx'
-import { type Column, Pager, Table } from '../../parts/table.tsx'
+import { Pager, Table } from '../../parts/table.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { Usd } from '../../parts/usd.tsx'
 import type { AccountPageProps } from '../account-path.ts'
@@ -91,6 +92,7 @@ function columnsOf(
     },
     {
       name: 'State',
+      onCard: 'first',
       cell: (key) => {
         const [mood, text] = stateWords(key, now)
         return <Badge mood={mood} text={text} />
@@ -106,10 +108,11 @@ function columnsOf(
     },
     {
       name: 'Spent',
-      isFigure: true,
-      cell: ({ spent_usd, limit_usd }) => (
+      onCard: 'first',
+      usd: ({ spent_usd }) => spent_usd,
+      cell: ({ spent_usd, limit_usd }, places) => (
         <div class="spent">
-          <Usd exact={spent_usd} />
+          <Usd exact={spent_usd} places={places} />
           {limit_usd !== null && (
             <>
               <span class="quiet">
@@ -134,6 +137,7 @@ function columnsOf(
             name: 'Change',
             isQuiet: true,
             isFigure: true,
+            onCard: 'corner' as const,
             cell: ({ id, name, display }: Key) => (
               <button type="button" class="small" aria-label={`Change ${name === '' ? display : name}`} onClick={() => change(id)}>
                 Change

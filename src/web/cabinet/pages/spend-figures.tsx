@@ -42,8 +42,8 @@ const Held = ({ now: { holds, running_requests } }: Readonly<{ now: Summary }>) 
           label="Held by running requests"
           columns={[
             { name: 'Since', cell: ({ started_at }) => <Ago iso={started_at} /> },
-            { name: 'Held', isFigure: true, cell: ({ held_usd }) => <Usd exact={held_usd} /> },
-            { name: 'Model', cell: ({ model }) => model },
+            { name: 'Held', onCard: 'first', usd: ({ held_usd }) => held_usd },
+            { name: 'Model', onCard: 'first', cell: ({ model }) => model },
             { name: 'Key', cell: ({ key_id, key_name }) => <span class="cut block">{keyTitle({ id: key_id, name: key_name })}</span> },
           ]}
           rows={holds}

@@ -1,9 +1,9 @@
 /** The spend by model or key, with its sum; and tokens by kind. */
 
+import type { Column } from '../../parts/columns.ts'
 import { showCount } from '../../parts/show-time.ts'
 import { usdNumber } from '../../parts/show-usd.ts'
-import { type Column, Table } from '../../parts/table.tsx'
-import { Usd } from '../../parts/usd.tsx'
+import { Table } from '../../parts/table.tsx'
 import { keyTitle, type Spend } from '../spend-api.ts'
 import type { SpendView } from '../spend-view.ts'
 
@@ -24,6 +24,7 @@ export const SpendTable = ({
   const columns: readonly Column<Row>[] = [
     {
       name: { model: 'Model', key: 'Key', tag: 'Tag' }[by],
+      by: ({ id, name }) => keyTitle({ id: id ?? '', name }),
       cell: ({ id, name }) =>
         id === null || view[by] === id || (by === 'tag' && isNoTag(id)) ? (
           <span class="thing">{id === null ? name : keyTitle({ id, name })}</span>
@@ -38,15 +39,30 @@ export const SpendTable = ({
           </button>
         ),
     },
-    { name: 'Cost', isFigure: true, cell: ({ cost_usd }) => <Usd exact={cost_usd} /> },
-    { name: 'Share', isFigure: true, cell: ({ cost_usd }) => <span class="quiet">{shareText(cost_usd, total.cost_usd)}</span> },
-    { name: 'Requests', isFigure: true, cell: ({ requests }) => showCount(requests) },
-    { name: 'Input', isFigure: true, cell: ({ usage }) => showCount(usage.input_tokens) },
-    { name: 'Output', isFigure: true, cell: ({ usage }) => showCount(usage.output_tokens) },
-    { name: 'Cache read', isFigure: true, cell: ({ usage }) => showCount(usage.cache_read_input_tokens) },
-    { name: 'Cache write', isFigure: true, cell: ({ usage }) => showCount(usage.cache_creation_input_tokens) },
-    { name: 'Saved', isFigure: true, cell: ({ saved_usd }) => <Usd exact={saved_usd} /> },
-    { name: 'Not charged', isFigure: true, cell: ({ waived_usd }) => <Usd exact={waived_usd} /> },
+    { name: 'Cost', onCard: 'first', usd: ({ cost_usd }) => cost_usd },
+    {
+      name: 'Share',
+      isFigure: true,
+      onCard: 'first',
+      cell: ({ cost_usd }) => <span class="quiet">{shareText(cost_usd, total.cost_usd)}</span>,
+    },
+    { name: 'Requests', isFigure: true, by: ({ requests }) => requests, cell: ({ requests }) => showCount(requests) },
+    { name: 'Input', isFigure: true, by: ({ usage }) => usage.input_tokens, cell: ({ usage }) => showCount(usage.input_tokens) },
+    { name: 'Output', isFigure: true, by: ({ usage }) => usage.output_tokens, cell: ({ usage }) => showCount(usage.output_tokens) },
+    {
+      name: 'Cache read',
+      isFigure: true,
+      by: ({ usage }) => usage.cache_read_input_tokens,
+      cell: ({ usage }) => showCount(usage.cache_read_input_tokens),
+    },
+    {
+      name: 'Cache write',
+      isFigure: true,
+      by: ({ usage }) => usage.cache_creation_input_tokens,
+      cell: ({ usage }) => showCount(usage.cache_creation_input_tokens),
+    },
+    { name: 'Saved', usd: ({ saved_usd }) => saved_usd },
+    { name: 'Not charged', usd: ({ waived_usd }) => waived_usd },
   ]
   return (
     <Table
@@ -54,17 +70,20 @@ export const SpendTable = ({
       columns={columns}
       rows={rows}
       keyOf={({ id }) => id ?? ''}
+      isAll
+      isLast={({ id }) => id === null}
+      kept="spend"
       foot={[
         'Sum',
-        <Usd key="cost" exact={total.cost_usd} />,
+        total.cost_usd,
         '',
         showCount(total.requests),
         showCount(total.usage.input_tokens),
         showCount(total.usage.output_tokens),
         showCount(total.usage.cache_read_input_tokens),
         showCount(total.usage.cache_creation_input_tokens),
-        <Usd key="saved" exact={total.saved_usd} />,
-        <Usd key="waived" exact={total.waived_usd} />,
+        total.saved_usd,
+        total.waived_usd,
       ]}
     />
   )

@@ -1,10 +1,11 @@
 /** The ways to put money on an account, and its credits. Rules: pages.md "Top up", "Codes", "Stripe". */
 
 import { useAsked } from '../../parts/ask.ts'
+import type { Column } from '../../parts/columns.ts'
 import { useKeyset } from '../../parts/keyset.ts'
 import { PageHead } from '../../parts/shell.tsx'
 import { Empty, Show } from '../../parts/state.tsx'
-import { type Column, Pager, Table } from '../../parts/table.tsx'
+import { Pager, Table } from '../../parts/table.tsx'
 import { Moment } from '../../parts/time.tsx'
 import { Usd } from '../../parts/usd.tsx'
 import type { AccountPageProps } from '../account-path.ts'
@@ -78,7 +79,7 @@ export const TopUp = ({ account: { id, role } }: AccountPageProps) => {
 
 const COLUMNS: readonly Column<Credit>[] = [
   { name: 'When', cell: ({ created_at }) => <Moment iso={created_at} /> },
-  { name: 'Amount', isFigure: true, cell: ({ amount_usd }) => <Usd exact={amount_usd} /> },
+  { name: 'Amount', usd: ({ amount_usd }) => amount_usd },
   { name: 'What', cell: ({ kind, ref, reason }) => (reason === '' ? creditWords(kind, ref) : `${creditWords(kind, ref)}: ${reason}`) },
   { name: 'Reference', cell: ({ ref }) => (ref === '' ? <span class="quiet">none</span> : <code>{ref}</code>) },
 ]

@@ -71,7 +71,7 @@ export const Holds = ({ account }: Readonly<{ account: Account }>) => (
       label="Holds"
       columns={[
         { name: 'Since', cell: ({ started_at }: Hold) => <Moment iso={started_at} /> },
-        { name: 'Held', isFigure: true, cell: ({ amount_usd }) => <Usd exact={amount_usd} /> },
+        { name: 'Held', onCard: 'first', usd: ({ amount_usd }) => amount_usd },
         { name: 'Model', cell: ({ model, stream }) => `${model}${stream ? ', stream' : ''}` },
         { name: 'Key', cell: ({ key_id }) => <code>{key_id}</code> },
         { name: 'Request', cell: ({ request_id }) => <code>{request_id}</code> },
@@ -105,8 +105,8 @@ export const Credits = ({ accountId, turn }: Readonly<{ accountId: string; turn:
                 label="Credits"
                 columns={[
                   { name: 'When', cell: ({ created_at }: Credit) => <Moment iso={created_at} /> },
-                  { name: 'Amount', isFigure: true, cell: ({ amount_usd }) => <Usd exact={amount_usd} /> },
-                  { name: 'Kind', cell: ({ kind }) => kind },
+                  { name: 'Amount', onCard: 'first', usd: ({ amount_usd }) => amount_usd },
+                  { name: 'Kind', onCard: 'first', cell: ({ kind }) => kind },
                   { name: 'By', cell: ({ actor }) => actor.replace(/^person:/, '') },
                   { name: 'Reference', cell: ({ ref }) => <span class="breaks">{ref}</span> },
                   { name: 'Reason', cell: ({ reason }) => <span class="breaks">{reason}</span> },

@@ -13,7 +13,6 @@ import { Empty, Show } from '../../parts/state.tsx'
 import { Pager, Table } from '../../parts/table.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { tell } from '../../parts/told.tsx'
-import { Usd } from '../../parts/usd.tsx'
 import { ActDialog } from '../act-dialog.tsx'
 import { api } from '../api.ts'
 import { Search, usePaused } from '../search.tsx'
@@ -82,10 +81,10 @@ const AccountTable = ({ accounts }: Readonly<{ accounts: readonly Account[] }>) 
           </a>
         ),
       },
-      { name: 'Balance', isFigure: true, cell: ({ balance_usd }) => <Usd exact={balance_usd} /> },
-      { name: 'State', cell: ({ is_active }) => <AccountState isActive={is_active} /> },
-      { name: 'Credited', isFigure: true, cell: ({ credited_usd }) => <Usd exact={credited_usd} /> },
-      { name: 'Spent', isFigure: true, cell: ({ spent_usd }) => <Usd exact={spent_usd} /> },
+      { name: 'Balance', onCard: 'first', usd: ({ balance_usd }) => balance_usd },
+      { name: 'State', onCard: 'corner', cell: ({ is_active }) => <AccountState isActive={is_active} /> },
+      { name: 'Credited', usd: ({ credited_usd }) => credited_usd },
+      { name: 'Spent', onCard: 'first', usd: ({ spent_usd }) => spent_usd },
       { name: 'Keys', isFigure: true, cell: ({ keys, has_more_keys }) => `${showCount(keys)}${has_more_keys ? '+' : ''}` },
       { name: 'Topped up', cell: ({ topped_up_at }) => (topped_up_at === null ? 'never' : <Ago iso={topped_up_at} />) },
     ]}

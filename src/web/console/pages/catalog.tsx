@@ -6,6 +6,7 @@ import { type Got, useAsked } from '../../parts/ask.ts'
 import { rateWords } from '../../parts/rate-words.ts'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount } from '../../parts/show-time.ts'
+import { showPrice } from '../../parts/show-usd.ts'
 import { Show } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
 import { api } from '../api.ts'
@@ -63,12 +64,12 @@ const Models = ({ models }: Readonly<{ models: readonly Model[] }>) => (
           name: 'Model',
           cell: ({ id, levels }: Model) => byLevel(<code>{id}</code>, levels, (level) => `above ${showCount(level.above_prompt_tokens)}`),
         },
-        { name: 'Input', isFigure: true, cell: (model) => priceCell(model, ({ input_usd }) => `$${input_usd}`) },
-        { name: 'Output', isFigure: true, cell: (model) => priceCell(model, ({ output_usd }) => `$${output_usd}`) },
+        { name: 'Input', isFigure: true, cell: (model) => priceCell(model, ({ input_usd }) => showPrice(input_usd)) },
+        { name: 'Output', isFigure: true, cell: (model) => priceCell(model, ({ output_usd }) => showPrice(output_usd)) },
         { name: 'Cache read', isFigure: true, cell: (model) => priceCell(model, ({ cache_read }) => `× ${cache_read}`) },
         { name: 'Write 5 min', isFigure: true, cell: (model) => priceCell(model, ({ cache_write }) => `× ${cache_write}`) },
         { name: 'Write 1 h', isFigure: true, cell: (model) => priceCell(model, ({ cache_write_1h }) => `× ${cache_write_1h}`) },
-        { name: 'Tool use', isFigure: true, cell: ({ server_tool_use_usd }) => `$${server_tool_use_usd}` },
+        { name: 'Tool use', isFigure: true, cell: ({ server_tool_use_usd }) => showPrice(server_tool_use_usd) },
         { name: 'Window', isFigure: true, cell: ({ context_window }) => showCount(context_window) },
         { name: 'Answer', isFigure: true, cell: ({ max_output_tokens }) => showCount(max_output_tokens) },
         {
@@ -115,7 +116,7 @@ const Plans = ({ plans }: Readonly<{ plans: Catalog['plans'] }>) => (
         {
           name: 'A request, at most',
           isFigure: true,
-          cell: ({ max_request_usd }) => (max_request_usd === null ? '' : `$${max_request_usd}`),
+          cell: ({ max_request_usd }) => (max_request_usd === null ? '' : showPrice(max_request_usd)),
         },
         { name: 'An account, at most', cell: ({ rates }) => (rates === null ? '' : rateWords(rates)) },
       ]}

@@ -15,7 +15,6 @@ import { showUsd } from '../../parts/show-usd.ts'
 import { Empty, Show } from '../../parts/state.tsx'
 import { Pager, Table } from '../../parts/table.tsx'
 import { Ago } from '../../parts/time.tsx'
-import { Usd } from '../../parts/usd.tsx'
 import { ActForm } from '../act-dialog.tsx'
 import { api } from '../api.ts'
 
@@ -68,9 +67,9 @@ const Batches = ({ batches }: Readonly<{ batches: readonly Batch[] }>) => (
           </a>
         ),
       },
-      { name: 'State', cell: ({ state }) => <Badge mood={STATES[state]} text={state} /> },
-      { name: 'Each', isFigure: true, cell: ({ amount_usd }) => <Usd exact={amount_usd} /> },
-      { name: 'Redeemed', isFigure: true, cell: ({ count, redeemed }) => `${showCount(redeemed)} of ${showCount(count)}` },
+      { name: 'State', onCard: 'corner', cell: ({ state }) => <Badge mood={STATES[state]} text={state} /> },
+      { name: 'Each', onCard: 'first', usd: ({ amount_usd }) => amount_usd },
+      { name: 'Redeemed', isFigure: true, onCard: 'first', cell: ({ count, redeemed }) => `${showCount(redeemed)} of ${showCount(count)}` },
       { name: 'Made', cell: ({ created_at }) => <Ago iso={created_at} /> },
       { name: 'Expires', cell: ({ expires_at }) => (expires_at === null ? 'never' : showDate(expires_at)) },
     ]}

@@ -2,10 +2,11 @@
 
 import { useState } from 'preact/hooks'
 import { Badge, type Mood } from '../../parts/badge.tsx'
+import type { Column } from '../../parts/columns.ts'
 import { rateWords } from '../../parts/rate-words.ts'
-import { type Column, Table } from '../../parts/table.tsx'
+import { RowMenu } from '../../parts/row-menu.tsx'
+import { Table } from '../../parts/table.tsx'
 import { Ago } from '../../parts/time.tsx'
-import { Usd } from '../../parts/usd.tsx'
 import { ChangeKey, type KeyChange } from './change-key.tsx'
 import type { Key } from './key-dialog.ts'
 
@@ -46,10 +47,10 @@ export const KeyTable = ({ keys, changed }: Readonly<{ keys: readonly Key[]; cha
               </span>
             ),
           },
-          { name: 'State', cell: ({ state, is_limit_used }) => <KeyState state={state} isLimitUsed={is_limit_used} /> },
+          { name: 'State', onCard: 'first', cell: ({ state, is_limit_used }) => <KeyState state={state} isLimitUsed={is_limit_used} /> },
           ...account,
-          { name: 'Spent', isFigure: true, cell: ({ spent_usd }) => <Usd exact={spent_usd} /> },
-          { name: 'Limit', isFigure: true, cell: ({ limit_usd }) => (limit_usd === null ? 'none' : <Usd exact={limit_usd} />) },
+          { name: 'Spent', onCard: 'first', usd: ({ spent_usd }) => spent_usd },
+          { name: 'Limit', usd: ({ limit_usd }) => limit_usd },
           ...(keys.some(({ rates }) => rates !== null)
             ? [{ name: 'Rates', cell: ({ rates }: Key) => (rates === null ? 'of its plan' : rateWords(rates)) }]
             : []),
@@ -58,15 +59,15 @@ export const KeyTable = ({ keys, changed }: Readonly<{ keys: readonly Key[]; cha
           {
             name: 'Change',
             isQuiet: true,
+            onCard: 'corner',
             cell: (key) => (
-              <span class="acts">
-                {[...CHANGES, ['state', key.is_active ? 'Disable…' : 'Enable…'] as const].map(([change, text]) => (
-                  <button key={change} type="button" class="small" onClick={() => setOpen({ key, change })}>
-                    {text}
-                    <span class="unseen"> {key.name}</span>
-                  </button>
-                ))}
-              </span>
+              <RowMenu
+                of={key.name === '' ? key.display : key.name}
+                acts={[...CHANGES, ['state', key.is_active ? 'Disable…' : 'Enable…'] as const].map(([change, text]) => ({
+                  text,
+                  run: () => setOpen({ key, change }),
+                }))}
+              />
             ),
           },
         ]}

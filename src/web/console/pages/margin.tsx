@@ -2,12 +2,12 @@
 
 import { useLocation } from 'preact-iso/router'
 import { type Got, useAsked } from '../../parts/ask.ts'
+import type { Column } from '../../parts/columns.ts'
 import { Choice, Field } from '../../parts/field.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount } from '../../parts/show-time.ts'
 import { Show } from '../../parts/state.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
-import { Usd } from '../../parts/usd.tsx'
+import { Table } from '../../parts/table.tsx'
 import { api } from '../api.ts'
 import { FilterForm } from '../filter-form.tsx'
 import { addressOf, type Filters, filtersOf } from '../filters.ts'
@@ -59,6 +59,8 @@ const Sums = ({ filters }: Readonly<{ filters: Filters<Filter> }>) => {
               columns={columnsOf(margin.by)}
               rows={margin.data}
               keyOf={({ id }) => id}
+              isAll
+              kept="margin"
               foot={footOf(margin)}
             />
           )}
@@ -80,25 +82,30 @@ const WithoutCost = ({ of }: Readonly<{ of: Margin['without_cost'] }>) =>
 const percent = (thousandths: number | null): string => (thousandths === null ? '–' : `${(thousandths / 10).toFixed(1)} %`)
 
 const columnsOf = (by: Margin['by']): readonly Column<Row>[] => [
-  { name: by[0]?.toUpperCase() + by.slice(1), cell: ({ id, name }) => (name === '' ? id : name) },
-  { name: 'Requests', isFigure: true, cell: ({ requests }) => showCount(requests) },
-  { name: 'Charged', isFigure: true, cell: ({ charged_usd }) => <Usd exact={charged_usd} /> },
-  { name: 'Cost', isFigure: true, cell: ({ cost_usd }) => <Usd exact={cost_usd} /> },
-  { name: 'of failed calls', isFigure: true, isWide: true, cell: ({ calls_cost_usd }) => <Usd exact={calls_cost_usd} /> },
-  { name: 'Waived', isFigure: true, isWide: true, cell: ({ waived_usd }) => <Usd exact={waived_usd} /> },
-  { name: 'Lost cache', isFigure: true, isWide: true, cell: ({ cache_lost_usd }) => <Usd exact={cache_lost_usd} /> },
-  { name: 'Margin', isFigure: true, cell: ({ margin_usd }) => <Usd exact={margin_usd} /> },
-  { name: 'Of charged', isFigure: true, cell: ({ margin_thousandths }) => percent(margin_thousandths) },
+  { name: by[0]?.toUpperCase() + by.slice(1), by: ({ id, name }) => name || id, cell: ({ id, name }) => (name === '' ? id : name) },
+  { name: 'Requests', isFigure: true, by: ({ requests }) => requests, cell: ({ requests }) => showCount(requests) },
+  { name: 'Charged', onCard: 'first', usd: ({ charged_usd }) => charged_usd },
+  { name: 'Cost', usd: ({ cost_usd }) => cost_usd },
+  { name: 'of failed calls', usd: ({ calls_cost_usd }) => calls_cost_usd },
+  { name: 'Waived', usd: ({ waived_usd }) => waived_usd },
+  { name: 'Lost cache', usd: ({ cache_lost_usd }) => cache_lost_usd },
+  { name: 'Margin', onCard: 'first', usd: ({ margin_usd }) => margin_usd },
+  {
+    name: 'Of charged',
+    isFigure: true,
+    by: ({ margin_thousandths }) => margin_thousandths ?? -Infinity,
+    cell: ({ margin_thousandths }) => percent(margin_thousandths),
+  },
 ]
 
 const footOf = ({ total }: Margin) => [
   'All',
   showCount(total.requests),
-  <Usd key="charged" exact={total.charged_usd} />,
-  <Usd key="cost" exact={total.cost_usd} />,
-  <Usd key="calls" exact={total.calls_cost_usd} />,
-  <Usd key="waived" exact={total.waived_usd} />,
-  <Usd key="lost" exact={total.cache_lost_usd} />,
-  <Usd key="margin" exact={total.margin_usd} />,
+  total.charged_usd,
+  total.cost_usd,
+  total.calls_cost_usd,
+  total.waived_usd,
+  total.cache_lost_usd,
+  total.margin_usd,
   percent(total.margin_thousandths),
 ]

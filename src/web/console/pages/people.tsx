@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { type Got, useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Choice } from '../../parts/field.tsx'
+import { RowMenu } from '../../parts/row-menu.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount } from '../../parts/show-time.ts'
 import { Show } from '../../parts/state.tsx'
@@ -56,6 +57,7 @@ const Everybody = ({ people, open }: Readonly<{ people: readonly Person[]; open:
     columns={[
       {
         name: 'Person',
+        by: ({ email }) => email,
         cell: ({ email, name }: Person) => (
           <span class="named">
             <span class="name">{email}</span>
@@ -63,7 +65,12 @@ const Everybody = ({ people, open }: Readonly<{ people: readonly Person[]; open:
           </span>
         ),
       },
-      { name: 'Console', cell: ({ is_operator }) => (is_operator ? <Badge mood="wary" text="operator" /> : '') },
+      {
+        name: 'Console',
+        onCard: 'first',
+        by: ({ is_operator }) => (is_operator ? 0 : 1),
+        cell: ({ is_operator }) => (is_operator ? <Badge mood="wary" text="operator" /> : ''),
+      },
       {
         name: 'Accounts',
         cell: ({ accounts }) =>
@@ -85,24 +92,25 @@ const Everybody = ({ people, open }: Readonly<{ people: readonly Person[]; open:
             </span>
           )),
       },
-      { name: 'Sessions', isFigure: true, cell: ({ sessions }) => showCount(sessions) },
+      { name: 'Sessions', isFigure: true, onCard: 'first', by: ({ sessions }) => sessions, cell: ({ sessions }) => showCount(sessions) },
       {
         name: 'Change',
         isQuiet: true,
+        onCard: 'corner',
         cell: (person) => (
-          <span class="acts">
-            <button type="button" class="small" onClick={() => open({ what: 'link', person })}>
-              Give a link…<span class="unseen"> {person.email}</span>
-            </button>
-            <button type="button" class="small" onClick={() => open({ what: 'remove', person })}>
-              Put out…<span class="unseen"> {person.email}</span>
-            </button>
-          </span>
+          <RowMenu
+            of={person.email}
+            acts={[
+              { text: 'Give a link…', run: () => open({ what: 'link', person }) },
+              { text: 'Put out…', run: () => open({ what: 'remove', person }) },
+            ]}
+          />
         ),
       },
     ]}
     rows={people}
     keyOf={({ email }) => email}
+    isAll
   />
 )
 

@@ -87,8 +87,8 @@ const Attempts = ({ attempts }: Readonly<{ attempts: readonly Attempt[] }>) => (
       columns={[
         { name: 'No', isFigure: true, cell: ({ number }: Attempt) => showCount(number) },
         { name: 'Upstream', cell: ({ upstream }) => `${upstream.name}, as ${upstream.model}` },
-        { name: 'Cause', cell: ({ cause, status }) => (status === null ? cause : `${cause} (${status})`) },
-        { name: 'Price', isFigure: true, cell: ({ price_usd }) => <Usd exact={price_usd} /> },
+        { name: 'Cause', onCard: 'first', cell: ({ cause, status }) => (status === null ? cause : `${cause} (${status})`) },
+        { name: 'Price', onCard: 'first', usd: ({ price_usd }) => price_usd },
         { name: 'Tokens in', isFigure: true, cell: ({ input_tokens }) => showCount(input_tokens) },
         { name: 'Tokens out', isFigure: true, cell: ({ output_tokens }) => showCount(output_tokens) },
         { name: 'Began', cell: ({ started_at }) => <Moment iso={started_at} /> },

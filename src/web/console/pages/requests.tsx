@@ -10,7 +10,6 @@ import { Requests } from '../../parts/requests.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { Empty, Show } from '../../parts/state.tsx'
 import { Pager } from '../../parts/table.tsx'
-import { Usd } from '../../parts/usd.tsx'
 import { withMoments } from '../../parts/zone.ts'
 import { api } from '../api.ts'
 import { FilterForm } from '../filter-form.tsx'
@@ -102,7 +101,7 @@ export const RequestList = ({ query, shownMax, turn = 0 }: Readonly<{ query: Fil
               open={(id) => route(`/console/requests/${id}`)}
               more={[
                 { name: 'Key', cell: ({ key_id, key_name }) => <span class="breaks">{key_name || key_id}</span> },
-                { name: 'Held', isFigure: true, cell: ({ hold_usd }) => <Usd exact={hold_usd} /> },
+                { name: 'Held', usd: ({ hold_usd }) => hold_usd },
                 { name: 'Upstream', cell: ({ upstream }) => upstream?.name ?? 'none' },
               ]}
             />

@@ -107,21 +107,27 @@ function Sums<Row extends Sum>({
       label={label}
       columns={[
         { name, cell: nameOf },
-        { name: 'Receipts', isFigure: true, cell: ({ receipts }: Row) => showCount(receipts) },
-        { name: 'Charged', isFigure: true, cell: ({ charged_usd }) => <Usd exact={charged_usd} /> },
-        { name: 'Repriced', isFigure: true, cell: ({ repriced_usd }) => <Usd exact={repriced_usd} /> },
-        { name: 'Difference', isFigure: true, cell: ({ difference_usd }) => <Difference exact={difference_usd} /> },
+        { name: 'Receipts', isFigure: true, by: ({ receipts }: Row) => receipts, cell: ({ receipts }) => showCount(receipts) },
+        { name: 'Charged', onCard: 'first', usd: ({ charged_usd }) => charged_usd },
+        { name: 'Repriced', usd: ({ repriced_usd }) => repriced_usd },
+        {
+          name: 'Difference',
+          onCard: 'first',
+          usd: ({ difference_usd }) => difference_usd,
+          cell: ({ difference_usd }, places) => <Difference exact={difference_usd} places={places} />,
+        },
       ]}
       rows={rows}
       keyOf={keyOf}
+      isAll
       {...(total === undefined
         ? {}
         : {
             foot: [
               'Total',
               showCount(total.receipts),
-              <Usd key="charged" exact={total.charged_usd} />,
-              <Usd key="repriced" exact={total.repriced_usd} />,
+              total.charged_usd,
+              total.repriced_usd,
               <Difference key="difference" exact={total.difference_usd} />,
             ],
           })}
@@ -130,9 +136,9 @@ function Sums<Row extends Sum>({
 }
 
 /** A difference in cost; a higher cost has a plus sign. */
-const Difference = ({ exact }: Readonly<{ exact: string }>) => (
+const Difference = ({ exact, places }: Readonly<{ exact: string; places?: number }>) => (
   <data class="usd" value={exact} title={`${exact} USD`}>
     {exact.startsWith('-') || exact === '0' ? '' : '+'}
-    {showUsd(exact)}
+    {showUsd(exact, places)}
   </data>
 )

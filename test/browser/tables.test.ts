@@ -1,0 +1,110 @@
+/**
+ * Tables in a real browser: amounts stand below each other and are copied with every digit, a phone shows cards and scrolls nowhere sideways, columns order rows and
+ * can be left out. Rules: pages.md "Amounts", "Tables".
+ */
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { exampleModelOf } from '../../src/docs/guide.ts'
+import { sampleGateway } from '../docs/sample-gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { lookAt } from './axe.ts'
+import { type Sample, sampleOfCabinet } from './cabinet-pages.ts'
+import { openBrowser } from './chromium.ts'
+
+setDefaultTimeout(60_000)
+
+let gateway: TestGateway
+let browser: Browser
+let sample: Sample
+beforeAll(async () => {
+  gateway = await sampleGateway()
+  sample = await sampleOfCabinet(gateway, exampleModelOf(gateway.world.catalog())?.id ?? '')
+  browser = await openBrowser()
+})
+afterAll(async () => {
+  await browser.close()
+  await gateway.stop()
+})
+
+/** A page of the account with three months of spend. */
+async function enter(path: string, options: BrowserContextOptions = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+  const page = await context.newPage()
+  await sample.open(page)
+  await page.goto(`${gateway.people().origins('cabinet').base}/cabinet/a/acc_spend/${path}`)
+  await page.locator('.rows:visible').first().waitFor()
+  return { page, close: () => context.close() }
+}
+
+const texts = (page: Page, selector: string): Promise<string[]> =>
+  page.locator(selector).evaluateAll((found) => found.map((one) => one.textContent ?? ''))
+
+const columnOf = async (page: Page, label: string, name: string): Promise<string[]> => {
+  const heads = (await texts(page, `section[aria-label="${label}"] thead th`)).map((head) => head.trim())
+  return texts(page, `section[aria-label="${label}"] tbody td:nth-child(${heads.indexOf(name) + 1})`)
+}
+
+/** Selects two letters of an amount, of which digits are cut where there is such a one, and copies them. */
+const COPY = `(() => {
+  const amounts = [...document.querySelectorAll('tbody data.usd')]
+  const amount = amounts.find(({ value, textContent }) => value.length > textContent.length) ?? amounts[0]
+  const range = document.createRange()
+  range.setStart(amount.firstChild, 1)
+  range.setEnd(amount.firstChild, 3)
+  getSelection().removeAllRanges()
+  getSelection().addRange(range)
+  const event = new ClipboardEvent('copy', { clipboardData: new DataTransfer(), bubbles: true, cancelable: true })
+  amount.dispatchEvent(event)
+  return [amount.value, event.clipboardData.getData('text/plain')]
+})()`
+
+test('amounts of a column have one number of places, and an amount is copied whole however little of it is selected', async () => {
+  const { page, close } = await enter('requests')
+  const costs = await columnOf(page, 'Requests', 'Cost')
+  expect(costs.length).toBeGreaterThan(9)
+  expect(new Set(costs.map((cost) => cost.split('.')[1]?.length)).size).toBe(1)
+  const [exact, copied] = await page.evaluate<[string, string]>(COPY)
+  expect(copied).toBe(exact)
+  expect(await columnOf(page, 'Requests', 'Cost')).toEqual(costs)
+  await close()
+})
+
+test('a column’s name orders the rows by exact amounts, up and down, by keyboard; a column can be left out, and stays so', async () => {
+  const { page, close } = await enter('spend?range=90&by=key')
+  const names = () => columnOf(page, 'Spend by key', 'Key')
+  const before = await names()
+  const head = page.getByRole('columnheader', { name: 'Requests' })
+  const figures = async () => (await columnOf(page, 'Spend by key', 'Requests')).map((text) => Number(text.replaceAll(',', '')))
+  await head.getByRole('button').focus()
+  await page.keyboard.press('Enter')
+  expect(await head.getAttribute('aria-sort')).toBe('descending')
+  expect(await figures()).toEqual((await figures()).toSorted((a, b) => b - a))
+  await page.keyboard.press('Enter')
+  expect(await head.getAttribute('aria-sort')).toBe('ascending')
+  expect(await figures()).toEqual((await figures()).toSorted((a, b) => a - b))
+  await page.keyboard.press('Enter')
+  expect(await names()).toEqual(before)
+  await page.getByText('Columns', { exact: true }).click()
+  await page.getByRole('checkbox', { name: 'Cache write' }).uncheck()
+  await page.getByRole('columnheader', { name: 'Cache write' }).waitFor({ state: 'detached' })
+  await page.reload()
+  await page.locator('.rows:visible').first().waitFor()
+  expect(await page.getByRole('columnheader', { name: 'Cache write' }).count()).toBe(0)
+  await close()
+})
+
+test('on a phone of 320 px tables are cards with their two figures first, and nothing scrolls sideways', async () => {
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const path of ['spend?range=90&by=tag', 'requests', 'keys']) {
+      const { page, close } = await enter(path, { colorScheme, viewport: { width: 320, height: 800 } })
+      await lookAt(page, `${path}, ${colorScheme}`)
+      const wide = await page.locator('.scroll').evaluateAll((found) => found.filter((one) => one.scrollWidth > one.clientWidth).length)
+      expect([path, wide]).toEqual([path, 0])
+      const tall = await page.locator('data.usd').evaluateAll((found) => found.filter((one) => one.getClientRects().length > 1).length)
+      expect([path, tall]).toEqual([path, 0])
+      const firsts = await page.locator('.as-cards:visible tbody tr').first().locator('.card-first').count()
+      expect([path, firsts]).toEqual([path, 2])
+      await close()
+    }
+})
