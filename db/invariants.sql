@@ -201,6 +201,37 @@ SELECT 'a key has at most 200 tags a day in its roll-ups' AS rule, coalesce(k.id
 FROM (SELECT key_number, day, count(DISTINCT tag) AS tags FROM usage_tags WHERE tag <> '' GROUP BY key_number, day) t LEFT JOIN keys k ON k.number = key_number
 WHERE tags > 200;
 
+-- Receipts above the mark are in no row yet. A tag that shares a row in usage_tags shares one here.
+SELECT 'a sum by hour is that of its receipts' AS rule,
+  coalesce(k.id, CAST(key_number AS TEXT)) || ' hour ' || hour || ' price ' || price_number || ' ' || format || ' ' || outcome || ' ' || tag AS subject, stored, 0 AS high, 0 AS low, told
+FROM (
+  SELECT key_number, hour, price_number, upstream_number, format, outcome, tag, coalesce(max(CASE WHEN is_stored = 1 THEN sums END), 'none') AS stored, coalesce(max(CASE WHEN is_stored = 0 THEN sums END), 'none') AS told
+  FROM (
+    SELECT key_number, hour, price_number, upstream_number, format, outcome, tag, is_stored, concat_ws(' ', sum(requests), sum(input_tokens), sum(output_tokens), sum(cache_read_tokens), sum(cache_write_5m_tokens), sum(cache_write_1h_tokens), sum(server_tool_uses), sum(costed),
+      CAST(sum(cost_picos / 1000000) AS BIGINT) + CAST(sum(cost_picos % 1000000) AS BIGINT) / 1000000, CAST(sum(cost_picos % 1000000) AS BIGINT) % 1000000,
+      CAST(sum(waived_picos / 1000000) AS BIGINT) + CAST(sum(waived_picos % 1000000) AS BIGINT) / 1000000, CAST(sum(waived_picos % 1000000) AS BIGINT) % 1000000,
+      CAST(sum(estimated_picos / 1000000) AS BIGINT) + CAST(sum(estimated_picos % 1000000) AS BIGINT) / 1000000, CAST(sum(estimated_picos % 1000000) AS BIGINT) % 1000000,
+      CAST(sum(upstream_cost_picos / 1000000) AS BIGINT) + CAST(sum(upstream_cost_picos % 1000000) AS BIGINT) / 1000000, CAST(sum(upstream_cost_picos % 1000000) AS BIGINT) % 1000000) AS sums
+    FROM (
+      SELECT key_number, hour, price_number, upstream_number, format, outcome, tag, 1 AS is_stored, requests, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, server_tool_uses, costed,
+        cost_picos, waived_picos, estimated_picos, upstream_cost_picos
+      FROM spend_hours
+      UNION ALL
+      SELECT r.key_number, CASE WHEN r.day = settled_at / 86400000 THEN settled_at / 3600000 ELSE started_at / 3600000 END, price_number, coalesce(upstream_number, 0), format,
+        outcome, CASE WHEN r.tag IS NULL THEN '(none)' ELSE coalesce(t.tag, '') END, 0, 1, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,
+        cache_write_1h_tokens, server_tool_uses, CASE WHEN upstream_cost_picos IS NULL THEN 0 ELSE 1 END,
+        cost_picos, waived_picos, CASE WHEN basis = 'estimated' THEN cost_picos ELSE 0 END, coalesce(upstream_cost_picos, 0)
+      FROM receipts r LEFT JOIN (SELECT DISTINCT key_number, day, tag FROM usage_tags) t ON t.key_number = r.key_number AND t.day = r.day AND t.tag = r.tag
+      WHERE r.number <= (SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'summed')
+    ) sides GROUP BY key_number, hour, price_number, upstream_number, format, outcome, tag, is_stored
+  ) both_sides GROUP BY key_number, hour, price_number, upstream_number, format, outcome, tag
+) x LEFT JOIN keys k ON k.number = key_number
+WHERE stored <> told;
+
+SELECT 'the mark of the sums by hour is the number of a receipt, or lower' AS rule, 'summed' AS subject, coalesce(m.summed, 'none') AS stored, 0 AS high, r.last AS low
+FROM (SELECT max(value) AS summed FROM meta WHERE name = 'summed') m, (SELECT coalesce(max(number), 0) AS last FROM receipts) r
+WHERE m.summed IS NULL OR CAST(m.summed AS BIGINT) NOT BETWEEN 0 AND r.last;
+
 -- Both sides of an hour are two rows of one group. Before `hours_from` there are no hours.
 WITH begun AS (SELECT CAST(value AS BIGINT) AS first_hour FROM meta WHERE name = 'hours_from'),
 sides AS (

@@ -13,6 +13,7 @@ import keyRates from './migrations/0005_key_rates.sql' with { type: 'text' }
 import windows from './migrations/0005_windows.sql' with { type: 'text' }
 import imports from './migrations/0006_imports.sql' with { type: 'text' }
 import operatorApi from './migrations/0006_operator_api.sql' with { type: 'text' }
+import spendHours from './migrations/0007_spend_hours.sql' with { type: 'text' }
 
 /** The steps in order, each with the number of the version that it makes. Version 1 was that of a preview, and no file has it any more. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -21,6 +22,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, sql: priceLevels },
   { version: 5, sql: [costsTags, keyRates, windows].join('\n') },
   { version: 6, sql: [operatorApi, imports].join('\n') },
+  { version: 7, sql: spendHours },
 ]
 
 export const SCHEMA_VERSION = newestOf(MIGRATIONS)

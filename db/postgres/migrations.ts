@@ -18,6 +18,7 @@ import rates from './migrations/0006_rates.sql' with { type: 'text' }
 import windows from './migrations/0006_windows.sql' with { type: 'text' }
 import imports from './migrations/0007_imports.sql' with { type: 'text' }
 import operatorApi from './migrations/0007_operator_api.sql' with { type: 'text' }
+import spendHours from './migrations/0008_spend_hours.sql' with { type: 'text' }
 
 /** The steps in order, each with the number of the version that it makes. A file has versions of its own, because it has no nodes. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -27,6 +28,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, sql: priceLevels },
   { version: 6, sql: [costsTags, rates, windows, windowLeases].join('\n') },
   { version: 7, sql: [operatorApi, imports].join('\n') },
+  { version: 8, sql: spendHours },
 ]
 export const MIGRATIONS_TEXT = MIGRATIONS.map(({ sql }) => sql).join('\n')
 export const SCHEMA_VERSION = newestOf(MIGRATIONS)

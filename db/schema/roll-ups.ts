@@ -1,4 +1,4 @@
-/** Sums of receipts by day: of all, of those with a tag, and of what calls cost us. */
+/** Sums of receipts: by day of all, of those with a tag, and of what calls cost us; by hour of all that tells them apart. */
 
 import { index, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { accountColumn, keys } from './accounts.ts'
@@ -96,5 +96,40 @@ export const marginDaily = sqliteTable(
       'calls_cost_picos',
       'cache_lost_picos',
     ),
+  ],
+)
+
+export const spendHours = sqliteTable(
+  'spend_hours',
+  {
+    keyNumber: whole('key_number')
+      .notNull()
+      .references(() => keys.number),
+    /** Whole UTC hours since 1970. */
+    hour: whole('hour').notNull(),
+    priceNumber: whole('price_number')
+      .notNull()
+      .references(() => priceVersions.number),
+    /** 0: no upstream. */
+    upstreamNumber: whole('upstream_number').notNull(),
+    format: text('format').notNull(),
+    outcome: text('outcome').notNull(),
+    /** '': all tags beyond the first of a key and day; '(none)': no tag. */
+    tag: text('tag').notNull(),
+    requests: whole('requests').notNull(),
+    ...counterColumns(),
+    costPicos: picos('cost_picos').notNull(),
+    waivedPicos: picos('waived_picos').notNull(),
+    estimatedPicos: picos('estimated_picos').notNull(),
+    upstreamCostPicos: picos('upstream_cost_picos').notNull(),
+    /** The requests whose cost at their upstream is known. */
+    costed: whole('costed').notNull(),
+  },
+  (table) => [
+    primaryKey({
+      columns: [table.keyNumber, table.hour, table.priceNumber, table.upstreamNumber, table.format, table.outcome, table.tag],
+    }),
+    ...checks('requests > 0'),
+    ...notNegative('cost_picos', 'waived_picos', 'estimated_picos', 'upstream_cost_picos', 'costed', ...COUNTERS),
   ],
 )

@@ -25,6 +25,7 @@ import { RelayDesk } from './writing/relay-desk.ts'
 import { RelaySpills } from './writing/relay-spills.ts'
 import { Spill } from './writing/spill.ts'
 import type { NotApplied, OpenedStore, Store } from './writing/store.ts'
+import { WorkBehind } from './writing/work-behind.ts'
 
 function run(): void {
   const port = parentPort
@@ -142,7 +143,9 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
   const desk = new RelayDesk({ store, loop, spills, say, now: Date.now })
   if (spillBytes > 0) setImmediate(() => reserve(spill, spillBytes, say))
   opened.begin({ tellLoss: (loss) => say({ kind: 'lost', loss }), walCheckpoint: () => say({ kind: 'walCheckpointDue' }) })
+  const behind = new WorkBehind(store)
   const close = (): void => {
+    behind.stop()
     opened.end()
     desk.stop()
     loop.close()

@@ -75,6 +75,7 @@ function makeLoop(retryMs = 0) {
       return { kind: 'replayed', settled: frames.flatMap(({ debits }) => debits.map(({ requestId }) => requestId)), faults: [] }
     },
     tidy: () => undefined,
+    rollUp: () => false,
     canWrite: () => true,
     close: () => undefined,
   }

@@ -28,6 +28,7 @@ const TABLES: readonly CopiedTable[] = [
   { schema, name: 'usage_daily' },
   { schema, name: 'usage_tags' },
   { schema, name: 'margin_daily' },
+  { schema, name: 'spend_hours' },
   { schema, name: 'budgets' },
   { schema, name: 'key_hours' },
   { schema, name: 'account_hours' },
@@ -46,7 +47,7 @@ export function copyLedger(from: Connection, to: Connection): ReadonlyMap<string
   to.run('ALTER TABLE audit_log ENABLE TRIGGER audit_log_numbered')
   to.run('ALTER TABLE receipts ENABLE TRIGGER receipts_sum_hours')
   to.run("UPDATE meta SET value = (SELECT CAST(coalesce(max(id), 0) AS TEXT) FROM audit_log) WHERE name = 'audited'")
-  for (const name of ['salt', 'hours_from']) {
+  for (const name of ['salt', 'hours_from', 'summed']) {
     const value = from.query<{ value: string }, [string]>('SELECT value FROM meta WHERE name = ?').get(name)?.value
     to.query('UPDATE meta SET value = ? WHERE name = ?').run(value ?? '', name)
   }

@@ -7,6 +7,7 @@ import { sql } from 'drizzle-orm'
 import type { PriceVersion } from '../columns/parts.ts'
 import type { NodeIdentity } from '../nodes.ts'
 import type { Connection } from '../sql/connection.ts'
+import { HourSums } from '../sql/hour-sums.ts'
 import { anyOf, arrayText } from '../sql/sql-list.ts'
 import { isRead, isWrite, type Task } from '../task.ts'
 import { GroupWrites } from '../writing/group-writes.ts'
@@ -16,6 +17,7 @@ import type { Applied, NotApplied, Replayed, Store } from '../writing/store.ts'
 import { Acknowledged } from './acknowledged.ts'
 import { PostgresEngine } from './engine.ts'
 import { LostWrites, type Writes } from './lost-writes.ts'
+import { SettledEnd } from './settled-end.ts'
 import { describeFailure, isStorageFailure } from './storage-failure.ts'
 
 /** How many checkpoints are waived in one transaction. */
@@ -36,6 +38,8 @@ export class PostgresStore implements Store {
   readonly #prices: PriceVersion[] = []
   readonly #acknowledged = new Acknowledged()
   readonly #lost: LostWrites
+  readonly #hours: HourSums
+  readonly #settledEnd: SettledEnd
   #node: NodeIdentity
   #engine: PostgresEngine
   #writes: GroupWrites
@@ -53,6 +57,8 @@ export class PostgresStore implements Store {
       `DELETE FROM idempotency WHERE (key_number, header_hash) IN (
          SELECT key_number, header_hash FROM idempotency WHERE expires_at <= clock_ms() LIMIT ? FOR UPDATE SKIP LOCKED)`,
     )
+    this.#hours = new HourSums(db)
+    this.#settledEnd = new SettledEnd(db)
     this.#lost = new LostWrites({ db, acknowledged: this.#acknowledged, writes: this.#writesAgain(), lane: () => this.#node.lane })
   }
 
@@ -86,6 +92,7 @@ export class PostgresStore implements Store {
     const applied = this.#writes.apply(tasks, unsettled)
     if (applied.kind === 'failed') return applied
     this.#settled += tasks.length
+    this.#hours.noteReceipts(applied.answers.filter((answer) => answer === 'settled').length)
     this.#acknowledged.note(tasks, applied.answers)
     const { faults, changes } = this.#lost.take()
     return faults.length + changes.length === 0
@@ -121,7 +128,10 @@ export class PostgresStore implements Store {
     const problem = this.#lost.look()
     if (problem !== undefined) return problem
     const replayed = this.#writes.replay(frames, onStep)
-    if (replayed.kind === 'replayed') this.#acknowledged.noteReplayed(frames)
+    if (replayed.kind === 'replayed') {
+      this.#acknowledged.noteReplayed(frames)
+      this.#hours.noteReceipts(replayed.settled.length)
+    }
     return replayed
   }
 
@@ -130,6 +140,19 @@ export class PostgresStore implements Store {
     if (this.#settled < TIDIED_AFTER) return
     this.#settled = 0
     this.#attempt(() => this.#forget.run(FORGOTTEN_MAX))
+  }
+
+  /** One node at a time does it, whichever comes. */
+  rollUp(): boolean {
+    if (!this.#hours.isDue) return false
+    let isDone = false
+    this.#attempt(() => {
+      const mark = this.#db.query<unknown, []>("SELECT 1 AS one FROM meta WHERE name = 'summed' FOR UPDATE SKIP LOCKED")
+      const end = this.#settledEnd.look()
+      if (end !== undefined && mark.get() !== null) isDone = this.#hours.advance(end)
+    })
+    if (isDone) this.#hours.look()
+    return isDone && this.#hours.isDue
   }
 
   canWrite(): boolean {

@@ -1,10 +1,11 @@
 /** The ledger over a SQLite file: what a file has in addition to `GroupWrites`. Rules: ledger.md "Group commit", "Pages", "A ledger that vanishes". */
 
-import type { Database } from 'bun:sqlite'
+import type { Database, Statement } from 'bun:sqlite'
 import { ne } from 'drizzle-orm'
 import { keepLog, proveWritable } from '../../../db/open.ts'
 import { marks } from '../../../db/schema/requests.ts'
 import type { PriceVersion } from '../columns/parts.ts'
+import { HourSums } from '../sql/hour-sums.ts'
 import { type Answer, isLease, type Task } from '../task.ts'
 import { GroupWrites } from '../writing/group-writes.ts'
 import { prepareOrphanedCheckpoints } from '../writing/orphaned-checkpoints.ts'
@@ -28,6 +29,8 @@ export class SqliteStore implements Store {
   readonly #engine: SqliteEngine
   readonly #writes: GroupWrites
   readonly #pages: PageTable
+  readonly #hours: HourSums
+  readonly #lastReceipt: Statement<{ last: bigint }, []>
   readonly #orphaned: ReturnType<typeof prepareOrphanedCheckpoints>
   readonly #progressOfLog: ProgressOfLog
   #position: Position
@@ -50,6 +53,8 @@ export class SqliteStore implements Store {
     this.#engine = new SqliteEngine(db, this.#position.ledger, bootId, now, clock)
     this.#writes = new GroupWrites(this.#engine)
     this.#pages = new PageTable(db)
+    this.#hours = new HourSums(db)
+    this.#lastReceipt = db.prepare('SELECT coalesce(max(number), 0) AS last FROM receipts')
     this.#orphaned = prepareOrphanedCheckpoints(db, ne(marks.bootNumber, this.#engine.boot), -1)
     this.#now = now
   }
@@ -109,6 +114,7 @@ export class SqliteStore implements Store {
     if (applied.kind === 'failed') return applied
     const settles = applied.answers.reduce((count: number, answer) => (answer === 'settled' ? count + 1 : count), 0)
     this.#pages.noteReceipts(settles)
+    this.#hours.noteReceipts(settles)
     this.#settles += settles
     this.#commits++
     const last = tasks.findLast((task) => task.kind === 'settle')
@@ -149,6 +155,7 @@ export class SqliteStore implements Store {
     const replayed = this.#writes.replay(frames, onStep)
     if (replayed.kind === 'failed') return replayed
     this.#pages.noteReceipts(replayed.settled.length)
+    this.#hours.noteReceipts(replayed.settled.length)
     for (const { debits } of frames) for (const debit of debits) this.relays.noteSettled(debit)
     return replayed
   }
@@ -159,6 +166,14 @@ export class SqliteStore implements Store {
     if (this.#commits < COMMITS_BETWEEN && this.#settles < SETTLES_BETWEEN) return
     this.#commits = this.#settles = 0
     this.#checkpoint()
+  }
+
+  rollUp(): boolean {
+    if (this.#refused !== undefined || !this.#hours.isDue) return false
+    if (!this.#unflushed(() => this.#hours.advance(Number(this.#lastReceipt.get()?.last ?? 0n)))) return false
+    this.#commits++
+    this.#hours.look()
+    return this.#hours.isDue
   }
 
   /** Writes a new generation, which the next WAL checkpoint moves into the file. */

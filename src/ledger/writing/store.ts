@@ -59,6 +59,8 @@ export interface Store {
   replay(frames: readonly Spilled[], onStep?: () => void): Replayed | NotApplied
   /** Called when settles were answered: does the work that was put off until then, once there is enough of it. */
   tidy(): void
+  /** Adds a batch of receipts to the sums by hour, if a whole one waits. True: another one waits. */
+  rollUp(): boolean
   /** Makes a small commit. True: the storage takes writes again. */
   canWrite(): boolean
   close(): void

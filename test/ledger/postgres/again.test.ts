@@ -17,6 +17,7 @@ const FILES = [
   'reprice',
   'upstream-costs',
   'spend-tags',
+  'spend-hours',
   'token-acts',
   'import-budgets',
 ]

@@ -1,0 +1,26 @@
+-- Sums of receipts by key, UTC hour, price, upstream, format, outcome and tag, filled in batches behind the settles: receipts whose number is above `summed` are in no row yet.
+-- `upstream_number` 0: no upstream. `tag`: as usage_tags has it, '' for those that share a row there; '(none)', which is no tag, for what has none. `costed`: the requests
+-- whose cost at their upstream is known.
+CREATE TABLE spend_hours (
+  key_number INTEGER NOT NULL REFERENCES keys (number),
+  hour INTEGER NOT NULL,
+  price_number INTEGER NOT NULL REFERENCES price_versions (number),
+  upstream_number INTEGER NOT NULL,
+  format TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  tag TEXT NOT NULL,
+  requests INTEGER NOT NULL CHECK (requests > 0),
+  input_tokens INTEGER NOT NULL CHECK (input_tokens >= 0),
+  output_tokens INTEGER NOT NULL CHECK (output_tokens >= 0),
+  cache_read_tokens INTEGER NOT NULL CHECK (cache_read_tokens >= 0),
+  cache_write_5m_tokens INTEGER NOT NULL CHECK (cache_write_5m_tokens >= 0),
+  cache_write_1h_tokens INTEGER NOT NULL CHECK (cache_write_1h_tokens >= 0),
+  server_tool_uses INTEGER NOT NULL CHECK (server_tool_uses >= 0),
+  cost_picos INTEGER NOT NULL CHECK (cost_picos >= 0),
+  waived_picos INTEGER NOT NULL CHECK (waived_picos >= 0),
+  estimated_picos INTEGER NOT NULL CHECK (estimated_picos >= 0),
+  upstream_cost_picos INTEGER NOT NULL CHECK (upstream_cost_picos >= 0),
+  costed INTEGER NOT NULL CHECK (costed >= 0),
+  PRIMARY KEY (key_number, hour, price_number, upstream_number, format, outcome, tag)
+) STRICT, WITHOUT ROWID;
+INSERT INTO meta (name, value) VALUES ('summed', '0');
