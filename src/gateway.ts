@@ -188,7 +188,7 @@ async function tellOf(listeners: Listeners, state: GatewayState, { metrics, log 
   state.operatorUrl = listeners.operatorUrl
   if (seesSockets())
     metrics.gauge('tollgate_client_connections', 'Open connections of clients.', async () => (await listeners.connections()) ?? 0)
-  if (!(await listeners.limitWrites())) log.notice('this system cannot be told to reset clients that do not read: they are closed')
+  if (!(await listeners.limitSockets())) log.notice('this system cannot be told to reset clients that do not read: they are closed')
 }
 
 type Reloaded = Readonly<{ state: GatewayState; pool: UpstreamPool; listeners: Listeners }>
@@ -198,6 +198,6 @@ function takeOver(next: Config, { state, pool, listeners }: Reloaded): readonly 
   state.members = membersOf(taken, state)
   pool.configure(state.members)
   state.config = taken
-  listeners.limitWrites().catch(() => undefined)
+  listeners.limitSockets().catch(() => undefined)
   return ignored
 }

@@ -10,9 +10,9 @@ import type { App } from './http/app.ts'
 import { idleSeconds } from './http/connection.ts'
 import { operatorApp } from './http/health.ts'
 import { connectionsOn, othersOn, ownConnectionsOn } from './http/kernel-sockets.ts'
+import { limitSockets } from './http/socket-limits.ts'
 import { preparedToStopAccepting } from './http/stop-accepting.ts'
 import { stripeWebhook } from './http/stripe-webhook.ts'
-import { limitWrites } from './http/write-limit.ts'
 import { describeBug } from './observe/bug.ts'
 import { joinSiblings } from './operator/join-siblings.ts'
 import type { Payments } from './payments/payments.ts'
@@ -26,8 +26,8 @@ export type ListenProblem = Readonly<{ problem: 'listen'; message: string }>
 export type Listeners = Readonly<{
   url: string
   operatorUrl: string
-  /** Hands the limit of writes to the kernel, for connections that come from now on. */
-  limitWrites(): Promise<boolean>
+  /** Hands the limits of clients' sockets to the kernel, for connections that come from now on. */
+  limitSockets(): Promise<boolean>
   /** The number of open connections of clients; undefined where the kernel does not tell. */
   connections(): Promise<number | undefined>
   /** Whether a process of another set listens on the clients' port. */
@@ -88,7 +88,7 @@ export async function listen(
       },
       // Prepared only now, since connections that come in during the preparation are still answered.
       leave: async () => (await preparedToStopAccepting(mainPort))({ isAlone: true }),
-      limitWrites: () => limitWrites(mainPort, world.limits().writeStallMs),
+      limitSockets: () => limitSockets(mainPort, world.limits().writeStallMs),
       stop: () => main.stop(),
       close,
     }

@@ -6,9 +6,10 @@
 
 import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
-import { type Connection, openConnection } from '../upstream/connection.ts'
+import type { Connection } from '../upstream/connection.ts'
 import { Http1Call } from '../upstream/http1-call.ts'
 import { requestBytes, requestHead } from '../upstream/http1-request.ts'
+import { openConnection } from '../upstream/open-connection.ts'
 import type { BodySource } from '../upstream/upstream.ts'
 import { isPublicAddress } from './public-address.ts'
 import { signatureOf } from './webhook-signature.ts'

@@ -1,6 +1,8 @@
 /** The idle connections of one upstream. Rules: faults.md "Upstream calls", "Connections". */
 
-import { type Connection, openConnection, type Target } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { openConnection, type Target } from './open-connection.ts'
+import { TurnReads } from './turn-reads.ts'
 import { TurnWrites } from './turn-writes.ts'
 import type { Stop } from './upstream.ts'
 
@@ -20,7 +22,7 @@ export class ConnectionPool {
   readonly #options: PoolOptions
   /** Last in, first out: the connections that are not needed stay at the bottom, grow old and are closed. */
   readonly #resting: Connection[] = []
-  readonly #writes = new TurnWrites()
+  readonly #turns = { writes: new TurnWrites(), reads: new TurnReads() }
   #lost = 0
 
   constructor(options: PoolOptions) {
@@ -37,7 +39,7 @@ export class ConnectionPool {
   /** Opens a new connection; a text is why that failed, such as `connect timeout`. */
   async open(stop: Stop): Promise<Connection | string> {
     if (this.#lost >= LOST_MAX) return 'connect timeout'
-    const { result, over, giveUp } = openConnection(this.#options.target, this.#options.connectTimeoutMs, this.#writes)
+    const { result, over, giveUp } = openConnection(this.#options.target, this.#options.connectTimeoutMs, this.#turns)
     stop.listener = () => giveUp('aborted')
     const opened = await result
     stop.listener = undefined

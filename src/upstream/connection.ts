@@ -1,22 +1,11 @@
 /**
- * One connection to an upstream, TCP or TLS: it connects within a time limit, and writes and reads with backpressure both ways. It knows no HTTP. Rules:
- * platform.md "Sockets"; faults.md "Upstream calls".
+ * One connection to an upstream, TCP or TLS: it writes and reads with backpressure both ways, a turn's worth at a time. It knows no HTTP. Rules: platform.md
+ * "Sockets"; faults.md "Upstream calls".
  */
 
-import { isIP } from 'node:net'
-import type { Socket, SocketHandler } from 'bun'
-import { TurnWrites } from './turn-writes.ts'
-
-export type Target = Readonly<{
-  /** A name or an address, IPv6 without brackets. */
-  host: string
-  port: number
-  isSecure: boolean
-  /** PEM of the authorities to trust; undefined: those of this machine, and `NODE_EXTRA_CA_CERTS`. */
-  ca: string | undefined
-  /** The name to ask for and to find in the certificate, where `host` is an address that was looked up before; absent: `host`. */
-  serverName?: string
-}>
+import type { Socket } from 'bun'
+import { LARGE_READ_BYTES, type TurnReads } from './turn-reads.ts'
+import type { TurnWrites } from './turn-writes.ts'
 
 /** The present user of the connection. Nothing is called after `closed`, nor after the user has released it. */
 export interface ConnectionUser {
@@ -25,9 +14,6 @@ export interface ConnectionUser {
   /** Closed in order, or broken. */
   closed(how: 'ended' | 'reset'): void
 }
-
-/** The most bytes that are written in one turn. The kernel would take megabytes at once, and the loop would stand still while the kernel copies them, or TLS encrypts them. */
-const WRITE_BYTES_MAX = 512 * 1024
 
 /** How often the kernel probes a silent connection: it finds a peer that is gone, and routers do not forget a connection whose model thinks for minutes. */
 const PROBE_MS = 30_000
@@ -40,17 +26,22 @@ export class Connection {
 
   readonly isSecure: boolean
   readonly #writes: TurnWrites
+  readonly #reads: TurnReads
   /** Pending until the connection is open or has failed. */
   #settle: Opening['settle'] | undefined
   #socket: Socket<Connection> | undefined
   /** Written bytes that the kernel has not taken yet; they are not copied. */
   #unsent: readonly Uint8Array[] = []
+  /** The user wants nothing now. */
   #isPaused = false
+  /** What comes next is left to a later turn. */
+  #isReadLater = false
   #isClosed = false
 
   constructor(opening: Opening) {
     this.isSecure = opening.isSecure
     this.#writes = opening.writes
+    this.#reads = opening.reads
     this.#settle = opening.settle
   }
 
@@ -69,36 +60,46 @@ export class Connection {
     this.#writes.add(this)
   }
 
-  writeUnsent(): void {
+  get unsentBytes(): number {
+    let bytes = 0
+    for (const piece of this.#unsent) bytes += piece.length
+    return bytes
+  }
+
+  writeUnsent(bytesMax: number): number {
     const pieces = this.#unsent
     let next = 0
-    let room = WRITE_BYTES_MAX
+    let room = bytesMax
     for (const piece of pieces) {
       next++
       const offered = piece.length > room ? piece.subarray(0, room) : piece
       const written = Math.max(0, this.#socket?.write(offered) ?? 0)
-      if (written === piece.length) {
-        room -= written
-        continue
-      }
+      room -= written
+      if (written === piece.length) continue
       this.#unsent = [piece.subarray(written), ...pieces.slice(next)]
-      // The kernel took all that it was offered, so it will not ask for more: the next turn offers the rest.
+      // The kernel took all that it was offered, so it will not ask for more: a later turn offers the rest.
       if (written === offered.length) this.#writes.add(this)
-      return
+      return bytesMax - room
     }
     this.#unsent = []
+    return bytesMax - room
   }
 
   pause(): void {
     if (this.#isPaused || this.#isClosed) return
     this.#isPaused = true
-    this.#socket?.pause()
+    if (!this.#isReadLater) this.#socket?.pause()
   }
 
   resume(): void {
     if (!this.#isPaused) return
     this.#isPaused = false
-    if (!this.#isClosed) this.#socket?.resume()
+    this.#read()
+  }
+
+  readOn(): void {
+    this.#isReadLater = false
+    this.#read()
   }
 
   /** Keeps the connection for the next request, at most so long, and without keeping the process alive. */
@@ -132,6 +133,17 @@ export class Connection {
     this.#settle = undefined
   }
 
+  #readLater(): void {
+    if (this.#isReadLater || this.#isClosed) return
+    this.#isReadLater = true
+    this.#socket?.pause()
+    this.#reads.add(this)
+  }
+
+  #read(): void {
+    if (!this.#isPaused && !this.#isReadLater && !this.#isClosed) this.#socket?.resume()
+  }
+
   #release(): void {
     this.user = undefined
     this.#unsent = []
@@ -155,12 +167,13 @@ export class Connection {
   }
 
   received(bytes: Uint8Array): void {
+    if (bytes.length >= LARGE_READ_BYTES) this.#readLater()
     if (this.user !== undefined) this.user.received(bytes)
     else if (!this.#isClosed) this.#endIdle()
   }
 
   drained(): void {
-    this.writeUnsent()
+    if (!this.isFlushed) this.#writes.add(this)
   }
 
   closed(how: 'ended' | 'reset'): void {
@@ -182,65 +195,10 @@ export class Connection {
   }
 }
 
-type Opening = Readonly<{ isSecure: boolean; writes: TurnWrites; settle: (result: Connection | string) => void }>
-
-/** An attempt to connect that may yet be given up. */
-export type OpenedConnection = Readonly<{
-  /** The connection, or the cause of its failure. Never rejects. */
-  result: Promise<Connection | string>
-  /** Resolves when the attempt has ended in the kernel, which cannot be told to give one up. */
-  over: Promise<unknown>
-  giveUp: (cause: string) => void
+/** `writes`, `reads`: connections that share them have their turns together. */
+export type Opening = Readonly<{
+  isSecure: boolean
+  writes: TurnWrites
+  reads: TurnReads
+  settle: (result: Connection | string) => void
 }>
-
-/** Looks the name up, connects and shakes hands within `timeoutMs`. `writes`: connections that share it write together, at the end of a turn. */
-export function openConnection(
-  { host, port, isSecure, ca, serverName }: Target,
-  timeoutMs: number,
-  writes: TurnWrites = new TurnWrites(),
-): OpenedConnection {
-  const { promise: result, resolve } = Promise.withResolvers<Connection | string>()
-  const giveUp = (cause: string): void => connection.failed(cause)
-  const timer = setTimeout(giveUp, timeoutMs, 'connect timeout')
-  const settle = (opened: Connection | string): void => {
-    clearTimeout(timer)
-    resolve(opened)
-  }
-  const connection = new Connection({ isSecure, writes, settle })
-  // Without a property of its own `tls` would mean no TLS at all. An address is checked against the certificate but is no name to ask for
-  // (https://www.rfc-editor.org/rfc/rfc6066#section-3).
-  const tls = { rejectUnauthorized: true, serverName: serverName ?? (isIP(host) === 0 ? host : ''), ...(ca === undefined ? {} : { ca }) }
-  const options = { hostname: host, port, data: connection, socket: HANDLERS, ...(isSecure ? { tls } : {}) }
-  // Bun throws at once what is wrong with the options.
-  const over = Promise.try(() => Bun.connect<Connection>(options)).catch((error: unknown) => connection.failed(causeOf(error)))
-  return { result, over, giveUp }
-}
-
-const HANDLERS: SocketHandler<Connection> = {
-  open(socket) {
-    socket.data.opened(socket)
-    // With TLS the handshake is still to come: what is written now would be lost, and the certificate is not checked yet.
-    if (!socket.data.isSecure) socket.data.ready()
-  },
-  handshake(socket, isAuthorized, problem) {
-    if (isAuthorized && problem === null && socket.authorized) socket.data.ready()
-    else socket.data.failed('tls')
-  },
-  data: (socket, bytes) => socket.data.received(bytes),
-  drain: (socket) => socket.data.drained(),
-  close: (socket, error) => socket.data.closed(error === undefined || error === null ? 'ended' : 'reset'),
-  error: (socket) => {
-    socket.data.closed('reset')
-    socket.terminate()
-  },
-  timeout: (socket) => socket.data.timedOut(),
-  connectError: (socket, error) => socket.data.failed(causeOf(error)),
-}
-
-const CAUSES: Readonly<Record<string, string>> = { ECONNREFUSED: 'refused', ECONNRESET: 'reset', ENOTFOUND: 'dns', EAI_AGAIN: 'dns' }
-
-/** The cause is from a closed list, since it becomes a metric label. */
-function causeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return CAUSES[code] ?? (code.startsWith('DNS') || code.startsWith('EAI') ? 'dns' : 'connect')
-}

@@ -1,6 +1,7 @@
 /** Bodies of a megabyte and more through the whole gateway: answered as small ones are, on a thread that may die, while clients leave and the gateway ends. Rules: requests.md "Heavy bodies". */
 
 import { afterEach, expect, test } from 'bun:test'
+import { seesSockets } from '../../src/http/kernel-sockets.ts'
 import { startBodyThread } from '../support/body-thread.ts'
 import { nativeMessage, startFakeUpstream } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts'
@@ -46,6 +47,30 @@ test('a large body is answered and charged in every format, its memory is given 
   ])
   await gateway.idle()
   expect([threads.started, gateway.bodies.bytes, gateway.receipts().length, alarms()]).toEqual([1, 0, 4, []])
+})
+
+/** Without the kernel's help the server takes in more than 5 MB in a turn. */
+const TURN_BYTES_MAX = 3 * 1024 * 1024
+
+test.skipIf(!seesSockets())('a body of megabytes comes in little by little, and no turn of the loop is taken up by it', async () => {
+  const { secret } = await start()
+  const body = Buffer.from(
+    JSON.stringify({ model: MODEL_ID, max_tokens: 9, messages: [{ role: 'user', content: 'x'.repeat(16_000_000) }] }),
+  )
+  let [before, mostBytes, isOn] = [0, 0, true]
+  const look = (): void => {
+    mostBytes = Math.max(mostBytes, gateway.bodies.bytes - before)
+    before = gateway.bodies.bytes
+    if (isOn) setImmediate(look)
+  }
+  look()
+  // From a process of its own: one that is read by the same loop sends no more than is read.
+  const send = `const body = await Bun.stdin.bytes(); const answer = await fetch('${gateway.url}/v1/messages', { method: 'POST', headers: { 'x-api-key': '${secret}' }, body }); console.log(answer.status)`
+  const client = Bun.spawn([process.execPath, '-e', send], { stdin: body, stdout: 'pipe' })
+  const status = await new Response(client.stdout).text()
+  isOn = false
+  expect([status.trim(), mostBytes > 0]).toEqual(['200', true])
+  expect(mostBytes).toBeLessThanOrEqual(TURN_BYTES_MAX)
 })
 
 test('a small body that refers to megabytes is read as a large one, in memory that it has leased', async () => {

@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test'
 import type { Socket } from 'bun'
 import fc from 'fast-check'
 import { Connection } from '../../src/upstream/connection.ts'
+import { TurnReads } from '../../src/upstream/turn-reads.ts'
 import { TurnWrites } from '../../src/upstream/turn-writes.ts'
 
 const MOST = 512 * 1024
@@ -22,7 +23,7 @@ function connected(takes = Number.POSITIVE_INFINITY) {
       return taken
     },
   }
-  const connection = new Connection({ isSecure: false, writes: new TurnWrites(), settle: () => undefined })
+  const connection = new Connection({ isSecure: false, writes: new TurnWrites(), reads: new TurnReads(), settle: () => undefined })
   connection.opened(socket as unknown as Socket<Connection>)
   return { connection, offers, sent: () => Buffer.concat(sent) }
 }
