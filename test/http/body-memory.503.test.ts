@@ -295,13 +295,22 @@ describe('in a process of 640 MiB, whose pool is 160 MiB and a share 40 MiB', ()
   })
   afterAll(() => small.stop())
 
-  /** Begins uploads that never end, one after the other, and gives the answers that came all the same. */
+  /** Begins uploads that never end, and gives the answers that came all the same. They go on, little by little: one that stood still would be refused as too slow. */
   async function uploadSlowly(key: string, count: number, path = '/v1/messages'): Promise<{ answers: Promise<unknown>[]; stop(): void }> {
     const connections = await Promise.all(Array.from({ length: count }, () => connectRaw(small.url)))
     const answers = connections.map((connection) => connection.response().catch(() => undefined))
     const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nx-api-key: ${key}\r\nContent-Length: ${20 * MIB}\r\n\r\n`
     await Promise.all(connections.map((connection) => connection.send(head + ' '.repeat(10 * MIB))))
-    return { answers, stop: () => connections.forEach((connection) => void connection.reset()) }
+    const goOn = (): void => {
+      // Who was answered meanwhile has closed its connection.
+      for (const connection of connections) connection.send(' '.repeat(8 * 1024)).catch(() => undefined)
+    }
+    const going = setInterval(goOn, 1_000)
+    const stop = (): void => {
+      clearInterval(going)
+      for (const connection of connections) connection.reset()
+    }
+    return { answers, stop }
   }
 
   async function settled(bytesMin: number): Promise<void> {
@@ -314,8 +323,6 @@ describe('in a process of 640 MiB, whose pool is 160 MiB and a share 40 MiB', ()
     const alsoPoor = await small.createKey({ balanceUsd: '0.000001' })
     const rich = await small.createKey()
     for (const key of [poor, alsoPoor]) await spendAll(key)
-    // What is known of a key's funds is a second old at most.
-    await Bun.sleep(1_100)
     const unread = await uploadSlowly(poor, 17)
     const uploads = await uploadSlowly(poor, 17, '/v1/messages/count_tokens')
     await settled(30 * MIB)
