@@ -1,4 +1,4 @@
-/** The upstream of `neighbours` answers with a short message, or with N megabytes where the request says `mb:N`. It prints its port. */
+/** The upstream of `neighbours` counts tokens, and answers with a short message, or with N megabytes where the request says `mb:N`. It prints its port. */
 
 const message = (text: string): Uint8Array =>
   Buffer.from(
@@ -24,6 +24,7 @@ const server = Bun.serve({
   maxRequestBodySize: 64 * 1024 * 1024,
   async fetch(request) {
     const body = Buffer.from(await request.arrayBuffer())
+    if (request.url.endsWith('/count_tokens')) return Response.json({ input_tokens: 10 })
     const mb = Number(SIZE.exec(body.subarray(0, 1_000).toString('latin1'))?.[1] ?? 0)
     const answer = mb === 0 ? SHORT : (LARGE.get(mb) ?? message('x'.repeat(mb * 1_000_000)))
     if (mb !== 0) LARGE.set(mb, answer)
