@@ -6,6 +6,7 @@
 import { version } from '../package.json' with { type: 'json' }
 import type { Config } from './config/config.ts'
 import type { ConfigProblems } from './config/problems.ts'
+import { reloadPreview } from './config/reload-preview.ts'
 import { reloadable } from './config/reloadable.ts'
 import { budgetsOf } from './core/catalog.ts'
 import { HistoryRecorder } from './core/history/recorder.ts'
@@ -132,7 +133,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const history = new HistoryWriting({ store, recorder, monotonicMs })
   const app = buildApp({ world, relay, keyLimits, rates, clientLimits })
   const isShared = options.isShared ?? (config.ledger.kind === 'postgres' || isRelay(config))
-  const answering = { app, pages: site.pages, payments: site.payments, upstreams: pool }
+  const previewReload = () => reloadPreview(state.config, (options.readConfig ?? (() => state.config))(), crypto.randomUUID())
+  const answering = { app, pages: site.pages, payments: site.payments, upstreams: pool, previewReload }
   options.onStep?.('listeners')
   const listeners = await listen({ ...options, isShared, siblings: options.siblings ?? 0 }, world, answering)
   if ('problem' in listeners) {

@@ -8,6 +8,7 @@ import type { KeptAnswers } from './answers/kept-answers.ts'
 import { answersBeside, keptForRelays } from './answers-beside.ts'
 import type { Config } from './config/config.ts'
 import type { ConfigProblems } from './config/problems.ts'
+import { type ReloadPreview, reloadPreview } from './config/reload-preview.ts'
 import { reloadable } from './config/reloadable.ts'
 import { budgetsOf } from './core/catalog.ts'
 import { alarmsTo, factsNow, poolOf } from './gateway-parts.ts'
@@ -105,7 +106,7 @@ export async function startLedgerProcess(options: Options): Promise<LedgerProces
     for (const part of [site, reports, beside.kept, ledger]) await part?.close()
   }
   options.onStep('listeners')
-  const operator = await listenForOperators(config, world, { upstreams: pool, pages: site.pages })
+  const operator = await listenForOperators(config, world, { upstreams: pool, previewReload: previewOf(state, options), pages: site.pages })
   if ('problem' in operator) {
     await closeLedger()
     return operator
@@ -137,6 +138,11 @@ export async function startLedgerProcess(options: Options): Promise<LedgerProces
     hurry: () => hurry.resolve(),
   }
 }
+
+const previewOf =
+  (state: Pick<GatewayState, 'config'>, { readConfig }: Pick<Options, 'readConfig'>) =>
+  (): ReloadPreview =>
+    reloadPreview(state.config, readConfig(), crypto.randomUUID())
 
 /** The parts that relays ask for and that exist only once the ledger is open. */
 type Beside = { kept: KeptAnswers | undefined; ledger: Ledger | undefined }

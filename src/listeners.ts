@@ -6,6 +6,7 @@
 import type { Server } from 'bun'
 import type { AnyElysia } from 'elysia'
 import type { Config } from './config/config.ts'
+import type { ReloadPreview } from './config/reload-preview.ts'
 import type { App } from './http/app.ts'
 import { idleSeconds } from './http/connection.ts'
 import { operatorApp } from './http/health.ts'
@@ -52,6 +53,8 @@ type Answering = Readonly<{
   /** Undefined: no payments are set up. The webhook of payments is on the clients' listener. */
   payments: Payments | undefined
   upstreams: UpstreamPool
+  /** What a reload would change, for commands. */
+  previewReload: () => ReloadPreview
 }>
 
 /** `host`, `port`: overrides of the configuration. `isShared`: other processes may listen on the same ports. `siblings`: how many of them belong to the same set. */
@@ -60,7 +63,7 @@ type ListenOptions = Readonly<{ config: Config; host: string | undefined; port: 
 export async function listen(
   place: ListenOptions,
   world: World,
-  { app, pages, payments, upstreams }: Answering,
+  { app, pages, payments, upstreams, previewReload }: Answering,
 ): Promise<Listeners | ListenProblem> {
   const { config, host = config.server.host, port = config.server.port, isShared, siblings } = place
   const common = { idleTimeout: idleSeconds(config.limits.idleMs), reusePort: isShared }
@@ -70,7 +73,7 @@ export async function listen(
   }
   try {
     // The operator's listener opens before the clients', so that their first call asks no upstream that is taken out.
-    const operator = await listenAsOperator(config, world, { upstreams, pages, isShared }, opened)
+    const operator = await listenAsOperator(config, world, { upstreams, previewReload, pages, isShared }, opened)
     if (payments !== undefined) app.use(stripeWebhook(world, payments))
     const main = await listenWith(app.use(mountPages(world, '/cabinet', pages.cabinet)), { ...common, hostname: host, port })
     opened.push({ close: () => main.stop(true) })
@@ -98,18 +101,23 @@ export async function listen(
   }
 }
 
-type OperatorSide = Readonly<{ upstreams: UpstreamPool; pages: Pick<Answering['pages'], 'console' | 'api'>; isShared: boolean }>
+type OperatorSide = Readonly<{
+  upstreams: UpstreamPool
+  previewReload: () => ReloadPreview
+  pages: Pick<Answering['pages'], 'console' | 'api'>
+  isShared: boolean
+}>
 
 /** Opens the operator's socket and listener. Each that is opened goes to `opened`, also where the other cannot be opened. */
 async function listenAsOperator(
   config: Config,
   world: World,
-  { upstreams, pages, isShared }: OperatorSide,
+  { upstreams, previewReload, pages, isShared }: OperatorSide,
   opened: { close(): Promise<void> }[],
 ): Promise<Server<unknown>> {
   const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))
   const { node } = { node: undefined, ...config.ledger }
-  const socket = await joinSiblings(config.ledger, world.ledger, { upstreams, node, log: world.log, onBug })
+  const socket = await joinSiblings(config.ledger, world.ledger, { upstreams, previewReload, node, log: world.log, onBug })
   opened.push({ close: async () => socket.close() })
   const { host: hostname, port } = config.operator
   const app = operatorApp(world)

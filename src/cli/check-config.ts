@@ -7,27 +7,33 @@ import type { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { textOfLedger } from '../config/make-ledger.ts'
-import { textOfProblem } from '../config/problems.ts'
+import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
 import { type RateLimits, ratesAsSet, rateText } from '../core/token-buckets.ts'
-import { configOption, printer, withJson } from './command-context.ts'
-import { type CliEnvironment, EXIT, type ExitCode } from './environment.ts'
+import { type CommandContext, configOption, printer, tell, withJson } from './command-context.ts'
+import { type CliEnvironment, EXIT, type ExitCode, isStop, type Stop } from './environment.ts'
 import { setUpOf, weaknessesOf } from './set-up.ts'
 
 export function addCheckConfig(program: Command, environment: CliEnvironment, setExitCode: (code: ExitCode) => void): void {
   const check = withJson(program.command('check-config')).description('find every mistake in the configuration; 1 when there is one')
-  check.action(() => setExitCode(checkConfig(check, environment)))
+  check.option('--diff', 'ask the running gateway what a reload would change')
+  check.action(async ({ diff = false }: Readonly<{ diff?: boolean }>) => {
+    const found = diff ? await diffConfig(check, environment) : checkConfig(check, environment)
+    setExitCode(isStop(found) ? tell(environment, found) : found)
+  })
+}
+
+/** The secrets are the gateway's to look for: it has an environment of its own. */
+async function diffConfig(command: Command, environment: CliEnvironment): Promise<ExitCode | Stop> {
+  const config = loadConfig({ file: configOption(command), folder: environment.folder, env: environment.env, needsSecrets: false })
+  const say = printer(environment, command)
+  if ('problems' in config) return sayProblems(config, say)
+  return (await import('./reload-diff.ts')).reloadDiff({ config, say })
 }
 
 function checkConfig(command: Command, environment: CliEnvironment): ExitCode {
   const say = printer(environment, command)
   const config = loadConfig({ file: configOption(command), folder: environment.folder, env: environment.env })
-  if ('problems' in config) {
-    const { file = null, problems } = config
-    say({ ok: false, file, problems }, () =>
-      [`${file} has mistakes:`, ...problems.map((problem) => `  ${textOfProblem(problem)}`)].join('\n'),
-    )
-    return EXIT.finding
-  }
+  if ('problems' in config) return sayProblems(config, say)
   const { file = null, withoutEffect } = config
   const [setUp, weak] = [setUpOf(config), weaknessesOf(config)]
   say(
@@ -51,6 +57,13 @@ function checkConfig(command: Command, environment: CliEnvironment): ExitCode {
       ].join('\n'),
   )
   return EXIT.ok
+}
+
+function sayProblems({ file, problems }: ConfigProblems, say: CommandContext['say']): ExitCode {
+  say({ ok: false, file: file ?? null, problems }, () =>
+    [`${file} has mistakes:`, ...problems.map((problem) => `  ${textOfProblem(problem)}`)].join('\n'),
+  )
+  return EXIT.finding
 }
 
 const summaryOf = ({ upstreams, catalog, ledger }: Config) => ({

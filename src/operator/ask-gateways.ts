@@ -3,6 +3,7 @@
  * operator.md "Socket", "Processes".
  */
 
+import type { ReloadPreview } from '../config/reload-preview.ts'
 import type { Hold } from '../ledger/ledger.ts'
 import type { Act, Operation, OperationResult } from '../ledger/operation.ts'
 import { holdsPage } from './holds-page.ts'
@@ -17,6 +18,7 @@ import {
   readUpstreams,
   writeMessage,
 } from './message-json.ts'
+import { readPreview } from './reload-message.ts'
 import { type SocketFile, type SocketPlace, socketsOf } from './socket-files.ts'
 import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
 
@@ -66,6 +68,14 @@ export const upstreamsThroughSockets = (
   sockets: readonly SocketFile[],
   { memory }: Pick<Waits, 'memory'> = WAITS,
 ): Promise<readonly GatewayReply<NodeUpstreams>[]> => askEach(sockets, 'upstreams now', readUpstreams, memory)
+
+/** What a reload of a gateway of that place would change; of several the first that answers, since all read the same file. */
+export async function previewThroughSocket(place: SocketPlace): Promise<ReloadPreview | 'absent' | 'silent'> {
+  const sockets = place.kind === 'sqlite' ? writerOf(place.path) : socketsOf(place)
+  const answers = await askEach(sockets, 'reload preview', readPreview, WAITS.memory)
+  const said = answers.find((answer) => answer.said !== 'silent')?.said
+  return said ?? (answers.length === 0 ? 'absent' : 'silent')
+}
 
 /** Gives an order to each gateway. The actor of an order that is not noted yet counts only where the gateway cannot ask the kernel who is calling. */
 export const orderThroughSockets = (

@@ -1,10 +1,11 @@
 /**
- * A running gateway's side of its operator's socket, which only its owner may use. It takes one operation and gives its result, or tells the present holds, or the
- * state of the upstreams. On a ledger in a file the socket is made by the process that holds the ledger's lock. Rules: ledger.md "One writer"; operator.md "Socket",
+ * A running gateway's side of its operator's socket, which only its owner may use. It takes one operation and gives its result, or tells the present holds, the
+ * state of the upstreams, or what a reload would change. On a ledger in a file the socket is made by the process that holds the ledger's lock. Rules: ledger.md "One writer"; operator.md "Socket",
  * "Audit".
  */
 
 import { existsSync, renameSync } from 'node:fs'
+import type { ReloadPreview } from '../config/reload-preview.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Act } from '../ledger/operation.ts'
 import { holdsPage } from './holds-page.ts'
@@ -22,6 +23,7 @@ export type OperatedLedger = Pick<Ledger, 'operate' | 'holds'>
 
 export type ListenOptions = Readonly<{
   upstreams?: Upstreams | undefined
+  previewReload?: (() => ReloadPreview) | undefined
   /** The name of this process among those that write; default: it is the only one. */
   node?: string | undefined
   /** An order about an upstream waits until this resolves. */
@@ -73,7 +75,8 @@ function listenAt(path: string, ledger: OperatedLedger, options: ListenOptions) 
   }
 }
 
-async function answer(line: string, fd: number, ledger: OperatedLedger, { upstreams, node, mayOrder }: ListenOptions): Promise<string> {
+async function answer(line: string, fd: number, ledger: OperatedLedger, options: ListenOptions): Promise<string> {
+  const { upstreams, previewReload, node, mayOrder } = options
   if (line === ALIVE) return ALIVE
   const [, verb, body = ''] = /^(\w+) (.*)$/.exec(line) ?? []
   switch (verb) {
@@ -87,6 +90,8 @@ async function answer(line: string, fd: number, ledger: OperatedLedger, { upstre
       const query = readHoldsQuery(body)
       return query === undefined ? 'unknown' : writeMessage(holdsPage(ledger.holds(), query))
     }
+    case 'reload':
+      return previewReload === undefined ? 'unknown' : JSON.stringify(previewReload())
     case 'upstreams':
       return upstreams === undefined ? 'unknown' : writeMessage({ node: node ?? null, reports: upstreams.reports() })
     case 'upstream': {

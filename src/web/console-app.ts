@@ -29,7 +29,7 @@ export const consoleApp = (site: Site) => {
     .use(historyRoutes(site, acts))
     .use(marginRoutes(site))
     .use(upstreamRoutes(site))
-    .use(catalogRoutes(site))
+    .use(catalogRoutes(site, acts))
     .use(consoleAccounts(site, acts))
     .use(consoleCredits(site, acts))
     .use(consoleBudgets(site, acts))

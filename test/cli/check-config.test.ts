@@ -1,7 +1,11 @@
 /** `tollgate check-config`: every mistake is named at once, secrets are looked for and never shown. Rules: operator.md "Configuration", "Commands". */
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { join } from 'node:path'
+import { mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { ReloadPreview } from '../../src/config/reload-preview.ts'
+import { listenOnOperatorSocket } from '../../src/operator/operator-socket.ts'
+import { socketPathOf } from '../../src/operator/socket-files.ts'
 import { Workplace } from './run.ts'
 
 let place: Workplace
@@ -230,3 +234,63 @@ test('names what works and is weak, each with its path, and nothing of it is a m
     out: expect.stringContaining('\n  weak: cabinet.sign_up: is open without'),
   })
 })
+
+test('`--diff` asks the running gateway, which alone knows what is in force; without one, with a silent one and with mistakes it says so', async () => {
+  expect(await place.run('check-config', '--diff')).toMatchObject({ code: 3, err: expect.stringContaining('no gateway runs') })
+  const path = socketPathOf(place.ledgerPath)
+  mkdirSync(dirname(path), { recursive: true })
+  const ledger = { operate: () => Promise.reject(new Error('nothing is operated')), holds: () => [] }
+  let preview: () => ReloadPreview = () => PREVIEW
+  const socket = listenOnOperatorSocket(path, ledger, { previewReload: () => preview() })
+  try {
+    const { code, out } = await place.run('check-config', '--diff')
+    expect([code, out.split('\n')]).toEqual([
+      0,
+      [
+        'A reload of /etc/tollgate.toml would change:',
+        '  model haiku: removed',
+        '  model sonnet: changed',
+        '    input: $3 -> $4.5 a million tokens (+50 %)',
+        '  gateway: changed',
+        '    limits.drain_ms: 5 -> 6',
+        '  only a restart changes: server.port',
+        '',
+      ],
+    ])
+    expect(await place.json('check-config', '--diff')).toEqual({ ...PREVIEW, digest: undefined })
+    preview = () => ({ ...PREVIEW, things: [], changes: [], problems: [{ path: 'models[0].input', message: 'expected a price' }] })
+    expect(await place.run('check-config', '--diff')).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('models[0].input: expected a price'),
+    })
+    preview = () => ({ ...PREVIEW, things: 'none' }) as never
+    expect(await place.run('check-config', '--diff')).toMatchObject({ code: 3, err: expect.stringContaining('did not say') })
+    place.write('tollgate.toml', toml)
+    expect(await place.run('check-config', '--diff')).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('server.port: expected a port'),
+    })
+  } finally {
+    socket.close()
+  }
+})
+
+const PREVIEW: ReloadPreview = {
+  file: '/etc/tollgate.toml',
+  problems: [],
+  changes: [],
+  things: [
+    { kind: 'model', name: 'haiku', state: 'removed', changes: [] },
+    {
+      ...{ kind: 'model', name: 'sonnet', state: 'changed' },
+      changes: [{ setting: 'input', before: '3', after: '4.5', unit: 'usd_a_million_tokens', percent: 50 }],
+    },
+    {
+      ...{ kind: 'gateway', name: '', state: 'changed' },
+      changes: [{ setting: 'limits.drain_ms', before: '5', after: '6', unit: null, percent: null }],
+    },
+  ],
+  needs_restart: ['server.port'],
+  without_effect: [],
+  digest: 'of pages alone',
+}

@@ -53,7 +53,7 @@ for (const [action, before, after, sentence] of [
   ],
   ['giveLink', {}, { link: 'sign-in', listener: 'console' }, 'gave a link to sign in to IT (console)'],
   ['revokeToken', { name: 'shop', isRevoked: false }, { isRevoked: true }, 'revoked the token IT: “shop”'],
-  ['reload', {}, { changes: 2 }, 'read anew the IT: 2 settings changed'],
+  ['reload', {}, { changes: 2 }, 'reloaded the IT: 2 settings changed'],
   ['somethingNew', {}, { a: 1 }, 'no sentence'],
 ] as const)
   test(`${action}: ${sentence}`, () => {

@@ -1,19 +1,24 @@
-/** The models, the upstreams that serve them and the limits; and the changes that a reload would make, without making them. Rules: pages.md "Catalog"; operator.md "Reload". */
+/** The models, the upstreams that serve them and the limits; and the changes that a reload would make, which is done as it was looked at. Rules: pages.md "Catalog"; operator.md "Reload". */
 
-import { Elysia } from 'elysia'
-import { differences, snake } from '../../config/difference.ts'
+import { Elysia, t } from 'elysia'
+import { snake } from '../../config/difference.ts'
 import { priceList } from '../../config/prices.ts'
-import { reloadable } from '../../config/reloadable.ts'
 import type { Model, Plan } from '../../core/catalog.ts'
-import { toExactUsdText } from '../../core/money.ts'
+import { type Picos, picos, toExactUsdText } from '../../core/money.ts'
 import type { Rates } from '../../core/pricing.ts'
 import { ratesAsSet } from '../../core/token-buckets.ts'
+import { reloadsOf } from '../reloading.ts'
 import type { Site } from '../site.ts'
+import { refuse } from './answers.ts'
 import { callerMacro } from './caller.ts'
+import { type ConsoleActs, REASON } from './console-acts.ts'
 import { whatIf } from './what-if.ts'
 
-export const catalogRoutes = (site: Site) =>
-  new Elysia({ name: 'catalog', prefix: '/console/api' })
+const RELOAD = t.Object({ digest: t.String({ maxLength: 100, description: 'Look again at what a reload would change' }), reason: REASON })
+
+export const catalogRoutes = (site: Site, acts: ConsoleActs) => {
+  const reloads = reloadsOf(site)
+  return new Elysia({ name: 'catalog', prefix: '/console/api' })
     .use(callerMacro(site.people, 'console'))
     .get(
       '/catalog',
@@ -34,9 +39,32 @@ export const catalogRoutes = (site: Site) =>
       '/catalog/reload',
       ({ set }) => {
         set.headers['cache-control'] = 'no-store'
-        return previewOf(site)
+        return reloads.preview()
       },
       { person: true },
+    )
+    .post(
+      '/catalog/reload',
+      async ({ caller, body, status }) => {
+        const done = await reloads.reload(body.digest, async (operation) => {
+          const noted = await acts.perform(operation, caller, body.reason)
+          return noted instanceof Response ? noted : undefined
+        })
+        switch (done.result) {
+          case 'asked':
+          case 'already':
+            return status(200, { already: done.result === 'already', changes: done.preview.changes.length })
+          case 'mistakes':
+            return refuse(409, 'The file has mistakes now, so nothing was reloaded. Read it again')
+          case 'nothing':
+            return refuse(409, 'There is nothing to reload: what the file says is in force')
+          case 'stale':
+            return refuse(409, 'The file, or what is in force, has changed since you looked, so nothing was reloaded. Read it again')
+          case 'not noted':
+            return done.refusal
+        }
+      },
+      { person: true, body: RELOAD },
     )
     .get(
       '/catalog/repriced',
@@ -46,6 +74,7 @@ export const catalogRoutes = (site: Site) =>
       },
       { person: true },
     )
+}
 
 /** Prices are USD a million tokens, and multipliers of the input price. `upstreams`: those of the model, or all where it names none. */
 function modelDocument({ rates, levels, upstreams, ...model }: Model, all: readonly string[]) {
@@ -65,7 +94,14 @@ function modelDocument({ rates, levels, upstreams, ...model }: Model, all: reado
 
 function ratesDocument(rates: Rates) {
   const { input, output, cacheRead, cacheWrite, cacheWrite1h } = priceList(rates)
-  return { input_usd: input, output_usd: output, cache_read: cacheRead, cache_write: cacheWrite, cache_write_1h: cacheWrite1h }
+  const aMillion = (rate: Picos): string => toExactUsdText(picos(rate * 1_000_000n))
+  return {
+    input_usd: input,
+    output_usd: output,
+    ...{ cache_read: cacheRead, cache_read_usd: aMillion(rates.cacheRead) },
+    ...{ cache_write: cacheWrite, cache_write_usd: aMillion(rates.cacheWrite5m) },
+    ...{ cache_write_1h: cacheWrite1h, cache_write_1h_usd: aMillion(rates.cacheWrite1h) },
+  }
 }
 
 const planDocument = ({ name, models, maxRequestPicos, rates }: Plan) => ({
@@ -74,18 +110,3 @@ const planDocument = ({ name, models, maxRequestPicos, rates }: Plan) => ({
   max_request_usd: maxRequestPicos === undefined ? null : toExactUsdText(maxRequestPicos),
   rates: rates === undefined ? null : ratesAsSet(rates),
 })
-
-/** `problems`: mistakes, because of which a reload would change nothing. `needs_restart`: changed settings that a reload leaves as they were. */
-export function previewOf({ config, readConfig }: Pick<Site, 'config' | 'readConfig'>) {
-  const read = readConfig()
-  if ('problems' in read)
-    return { file: read.file ?? null, problems: [...read.problems], changes: [], needs_restart: [], without_effect: [] }
-  const { config: taken, ignored } = reloadable(config(), read)
-  return {
-    file: read.file ?? null,
-    problems: [],
-    changes: [...differences(config(), taken)],
-    needs_restart: ignored,
-    without_effect: [...read.withoutEffect],
-  }
-}

@@ -111,7 +111,7 @@ export const LOG_ALARMS: Readonly<Record<string, Words>> = {
   },
   'the configuration that was running stays in force': {
     title: 'A reload was refused',
-    todo: 'The file has mistakes, named here and on the Catalog page. Correct them, see there what a reload would change, and send SIGHUP again.',
+    todo: 'The file has mistakes, named here and on the Catalog page. Correct them, see there what a reload would change, and reload.',
   },
   'an uncaught exception': {
     title: 'An uncaught exception',

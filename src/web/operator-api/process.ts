@@ -3,20 +3,42 @@
 import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
 import { isoOrNull, isoTime } from '../../core/utc.ts'
+import type { Operation } from '../../ledger/operation.ts'
 import type { Verification } from '../../ledger/reading/verifier.ts'
-import { previewOf } from '../api/catalog.ts'
+import { type Reloads, reloadsOf } from '../reloading.ts'
 import type { ApiCaller } from './caller.ts'
-import { answer, ERRORS, Failure, missing } from './failure.ts'
+import { answer, ERRORS, Failure, missing, wrong } from './failure.ts'
 import type { Parts } from './parts.ts'
-import { AT, AT_OR_NULL, orNull, WHY } from './shapes.ts'
+import { AT, AT_OR_NULL, orNull, REASON, sent, WHY } from './shapes.ts'
 
 const PROBLEM = t.Object({ path: t.String(), message: t.String() }, { title: 'ConfigProblem' })
+const SETTING = t.Object(
+  {
+    setting: t.String(),
+    before: orNull(t.String()),
+    after: orNull(t.String()),
+    unit: orNull(t.String(), '`usd_a_million_tokens` or `usd_a_use` of a price'),
+    percent: orNull(t.Number(), 'By how much a price rises; negative: by how much it falls'),
+  },
+  { title: 'SettingChange', description: 'A setting as it is and as it would be; null: it is not there' },
+)
+const THING = t.Object(
+  {
+    kind: t.String({ enum: ['model', 'plan', 'upstream', 'gateway'] }),
+    name: t.String(),
+    state: t.String({ enum: ['added', 'removed', 'changed'] }),
+    changes: t.Array(SETTING),
+  },
+  { title: 'ThingChange', description: 'What a reload changes of one model, plan or upstream, or of the gateway itself' },
+)
 const RELOAD = t.Object(
   {
     file: orNull(t.String()),
     problems: t.Array(PROBLEM, { description: 'Mistakes, because of which nothing changes' }),
     changes: t.Array(t.Record(t.String(), t.Unknown()), { description: 'The settings that become others' }),
+    things: t.Array(THING, { description: 'The same by model, plan and upstream, with prices as customers pay them' }),
     needs_restart: t.Array(t.String(), { description: 'Changed settings that a reload leaves as they were' }),
+    digest: orNull(t.String(), 'Send it with the reload, and nothing but this is reloaded; null: there is nothing to reload'),
   },
   { title: 'Reload', description: 'What a reload changes' },
 )
@@ -49,20 +71,39 @@ const verificationDocument = (job: Verification) => ({
   ended_at: isoOrNull(job.endedAt),
 })
 
-function preview(site: Parts['site']) {
-  const { file, problems, changes, needs_restart } = previewOf(site)
-  return { file, problems, changes, needs_restart }
+const ASKED = sent(
+  { reason: REASON, digest: t.Optional(t.String({ maxLength: 100, description: 'Of the preview that was looked at' })) },
+  { title: 'ReloadBody' },
+)
+
+function preview(reloads: Reloads) {
+  const { without_effect: _unused, ...shown } = reloads.preview()
+  return shown
 }
 
-/** The line of the audit log comes before the effect, as with every act. */
-async function reload({ site, world, acts: { perform } }: Parts, caller: ApiCaller, reason: string | undefined) {
-  const found = preview(site)
+type Asked = Readonly<{ reason?: string | undefined; digest?: string | undefined }>
+
+/** The line of the audit log comes before the effect, as with every act. Without a digest it is a reload of what the file has become by then, as SIGHUP is. */
+async function reload({ site, world, acts: { perform } }: Parts, reloads: Reloads, caller: ApiCaller, { reason, digest }: Asked) {
+  const found = preview(reloads)
   const [first] = found.problems
   if (first !== undefined) return new Failure(400, `The configuration has mistakes, and nothing changes; ${first.path}: ${first.message}`)
-  const done = await perform(caller, { kind: 'reload', changes: found.changes.length, now: world.clock.now() }, reason)
-  if (done instanceof Failure) return done
-  if (done.repeats === undefined) site.askReload()
-  return found
+  let repeats = false
+  const note = async (operation: Operation): Promise<Failure | undefined> => {
+    const done = await perform(caller, operation, reason)
+    if (done instanceof Failure) return done
+    repeats = done.repeats !== undefined
+    return undefined
+  }
+  if (digest === undefined) {
+    const refusal = await note({ kind: 'reload', changes: found.changes.length, now: world.clock.now() })
+    if (refusal !== undefined) return refusal
+    if (!repeats) site.askReload()
+    return found
+  }
+  const done = await reloads.reload(digest, note)
+  if (done.result === 'not noted') return done.refusal
+  return done.result === 'stale' ? wrong('digest', 'What a reload would change is no longer this; look again') : found
 }
 
 const detail = (operationId: string, summary: string, description: string) => ({ operationId, tags: ['Gateway'], summary, description })
@@ -71,21 +112,22 @@ const ACTS = { scope: 'all', reach: 'gateway' } as const
 
 export function processRoutes(parts: Parts) {
   const { site, macro } = parts
+  const reloads = reloadsOf(site)
   return new Elysia({ name: 'operator api process' })
     .use(macro)
-    .get('/reload', () => answer(preview(site)), {
+    .get('/reload', () => answer(preview(reloads)), {
       token: LOOKS,
       response: { 200: RELOAD, ...ERRORS },
       detail: detail('previewReload', 'Preview a reload', 'What the configuration file would change, and its mistakes.'),
     })
-    .post('/reload', async ({ caller, body: { reason } }) => answer(await reload(parts, caller, reason)), {
+    .post('/reload', async ({ caller, body }) => answer(await reload(parts, reloads, caller, body)), {
       token: ACTS,
-      body: WHY,
+      body: ASKED,
       response: { 200: RELOAD, ...ERRORS },
       detail: detail(
         'reload',
         'Reload the configuration',
-        'As SIGHUP does, in all processes of this set. A file with mistakes is 400 and changes nothing.',
+        'As SIGHUP does, in all processes of this set. A file with mistakes is 400 and changes nothing; so is a digest that is no longer that of the preview.',
       ),
     })
     .post('/verifications', () => answer(verificationDocument(site.verifier.start())), {

@@ -20,6 +20,8 @@ export const showTime = inBoth({ hour: '2-digit', minute: '2-digit' })
 /** "22 Nov", of a moment. */
 export const showShortDay = inBoth({ day: 'numeric', month: 'short' })
 export const showCount = (count: number): string => COUNT.format(count)
+/** 1 → "1 request", 2 → "2 requests". */
+export const counted = (count: number, name: string): string => `${showCount(count)} ${name}${count === 1 ? '' : 's'}`
 
 /** 950 → "950 ms", 12345 → "12.3 s". */
 export const showDuration = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`)

@@ -11,10 +11,16 @@ import { type Operator, signInOperator } from '../../support/operator.ts'
 type ReadConfig = NonNullable<NonNullable<Parameters<typeof startTestGateway>[0]>['readConfig']>
 
 let read: ReadConfig = (inForce) => inForce
+/** What the gateway was asked to reload. */
+let reloads = 0
 let gateway: TestGateway
 let operator: Operator
 beforeAll(async () => {
-  gateway = await startTestGateway({ upstreams: ['http://127.0.0.1:9'], readConfig: (inForce) => read(inForce) })
+  gateway = await startTestGateway({
+    upstreams: ['http://127.0.0.1:9'],
+    readConfig: (inForce) => read(inForce),
+    askReload: () => reloads++,
+  })
   operator = await signInOperator(gateway)
 })
 afterAll(() => gateway.stop())
@@ -73,7 +79,135 @@ test('a plan has its rates, and a change of them is told', async () => {
 
 test('a file that says the same changes nothing', async () => {
   read = (inForce) => ({ ...inForce })
-  expect(await ask('catalog/reload')).toEqual({ file: null, problems: [], changes: [], needs_restart: [], without_effect: [] })
+  const nothing = { file: null, problems: [], changes: [], things: [], needs_restart: [], without_effect: [], digest: null }
+  expect(await ask('catalog/reload')).toEqual(nothing)
+  expect(await press('0'.repeat(64))).toMatchObject({
+    status: 409,
+    body: { error: { message: expect.stringContaining('nothing to reload') } },
+  })
+})
+
+type Preview = { digest: string | null; things: { kind: string; name: string; state: string; changes: object[] }[] }
+const preview = async (): Promise<Preview> => (await ask('catalog/reload')) as Preview
+const press = async (digest: string | null, who = operator, reason = '') => {
+  const answer = await who.post('/console/api/catalog/reload', { digest, reason })
+  return { status: answer.status, body: (await answer.json()) as unknown }
+}
+const lines = async (): Promise<readonly object[]> => ((await ask('audit?action=reload')) as { data: object[] }).data
+
+/** The catalogue in force with its one model changed, and perhaps another one. */
+const changedModel =
+  (by: bigint, more: readonly string[] = []): ReadConfig =>
+  (inForce) => {
+    const [model] = inForce.catalog.models.values()
+    if (model === undefined) throw new Error('one model is needed')
+    const input = picos((model.rates.input * by) / 2n)
+    const dearer = {
+      ...model,
+      rates: { ...model.rates, input },
+      contextWindow: 100_000,
+      levels: [{ abovePromptTokens: 50_000, rates: model.rates }],
+    }
+    const models = new Map([[model.id, dearer], ...more.map((id) => [id, { ...model, id }] as const)])
+    return { ...inForce, catalog: { ...inForce.catalog, models } }
+  }
+
+test('what a reload would change stands by model, with prices as customers pay them and by how much they rise', async () => {
+  read = changedModel(3n, ['opus-4.5'])
+  const { things } = await preview()
+  expect(things.map(({ kind, name, state }) => [kind, name, state])).toEqual([
+    ['model', 'opus-4.5', 'added'],
+    ['model', 'sonnet', 'changed'],
+  ])
+  const level = (price: string, usd: string) => ({
+    ...{ setting: `levels.above_50000.${price}`, before: null, after: usd },
+    ...{ unit: 'usd_a_million_tokens', percent: null },
+  })
+  // The multiples of the input price are others in the file, and what customers pay for the cache is the same.
+  expect(things[1]?.changes).toEqual([
+    { setting: 'input', before: '3', after: '4.5', unit: 'usd_a_million_tokens', percent: 50 },
+    level('input', '3'),
+    level('output', '15'),
+    level('cache_read', '0.3'),
+    level('cache_write', '3.75'),
+    level('cache_write_1h', '6'),
+    { setting: 'context_window', before: '200000', after: '100000', unit: null, percent: null },
+  ])
+  expect(things[0]?.changes).toContainEqual({ setting: 'input', before: null, after: '3', unit: 'usd_a_million_tokens', percent: null })
+})
+
+test('a model, a plan and an upstream that are gone are removed, whatever their names begin with', async () => {
+  read = (inForce) => ({ ...inForce, upstreams: [], catalog: { models: new Map(), plans: new Map() } })
+  expect((await preview()).things.map(({ kind, name, state }) => [kind, name, state])).toEqual([
+    ['model', 'sonnet', 'removed'],
+    ['plan', 'default', 'removed'],
+    ['plan', 'small', 'removed'],
+    ['upstream', 'upstream-0', 'removed'],
+  ])
+})
+
+test('the button does what was looked at: another file, another look or none is refused, and nothing is reloaded', async () => {
+  read = changedModel(3n)
+  const before = [reloads, (await lines()).length]
+  const { digest } = await preview()
+  for (const wrong of [null, '', 'x'.repeat(101)]) expect((await press(wrong)).status).toBeGreaterThanOrEqual(400)
+  read = changedModel(4n)
+  expect(await press(digest)).toMatchObject({
+    status: 409,
+    body: { error: { message: expect.stringContaining('has changed since you looked') } },
+  })
+  read = () => ({ file: 'tollgate.toml', problems: [{ path: 'models', message: 'gone' }] })
+  expect(await press(digest)).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('mistakes') } } })
+  expect([reloads, (await lines()).length]).toEqual(before)
+})
+
+test('two operators who press at once reload once, with one line of the audit log; who comes when it is in force is told so', async () => {
+  read = changedModel(3n)
+  const other = await signInOperator(gateway, 'two@example.com')
+  const { digest } = await preview()
+  const [count, written] = [reloads, (await lines()).length]
+  const pressed = await Promise.all([press(digest, operator, 'dearer input'), press(digest, other)])
+  expect(pressed.map(({ status }) => status)).toEqual([200, 200])
+  expect(pressed.map(({ body }) => (body as { already: boolean }).already).toSorted()).toEqual([false, true])
+  expect(reloads).toBe(count + 1)
+  const now = await lines()
+  expect(now.length).toBe(written + 1)
+  const inForce = gateway.world.catalog()
+  try {
+    const model = inForce.models.get('sonnet')
+    if (model === undefined) throw new Error('one model is needed')
+    gateway.reload({ catalog: { ...inForce, models: new Map() } })
+    // What is in force is no longer what was looked at: the same change to the file is another reload.
+    expect(await press(digest)).toMatchObject({ status: 409 })
+  } finally {
+    gateway.reload({ catalog: inForce })
+  }
+})
+
+test('a file that is written while the audit log is written is not taken over', async () => {
+  read = changedModel(3n)
+  const { digest } = await preview()
+  gateway.reload({})
+  const count = reloads
+  let looks = 0
+  read = (inForce) => changedModel(looks++ === 0 ? 3n : 4n)(inForce)
+  expect(await press(digest)).toMatchObject({ status: 409 })
+  expect([reloads, looks]).toEqual([count, 2])
+})
+
+test('two secrets that differ are two changes, and the digest tells neither', async () => {
+  const withSecret =
+    (secret: string): ReadConfig =>
+    (inForce) => {
+      const [upstream] = inForce.upstreams
+      if (upstream === undefined) throw new Error('one upstream is needed')
+      return { ...inForce, upstreams: [upstream, { ...upstream, name: 'new', apiKey: secret }] }
+    }
+  read = withSecret('one')
+  const { digest } = await preview()
+  read = withSecret('two')
+  expect((await preview()).digest).not.toBe(digest)
+  expect(await press(digest)).toMatchObject({ status: 409 })
 })
 
 test('each difference has its name, what holds and what would; what needs a restart is said and is no change', async () => {
@@ -109,8 +243,10 @@ test('mistakes of the file are named, and nothing else is said of it', async () 
     file: '/etc/tollgate.toml',
     problems: [{ path: 'models[0].input', message: 'expected a decimal' }],
     changes: [],
+    things: [],
     needs_restart: [],
     without_effect: [],
+    digest: null,
   })
 })
 

@@ -17,7 +17,8 @@ let all: ApiClient
 let bound: ApiClient
 const ids = { north: '', south: '', northKey: '', southKey: '', northRequest: '', southRequest: '' }
 let reloads = 0
-let read: ((inForce: Parameters<NonNullable<TestGatewayOptions['readConfig']>>[0]) => typeof inForce | ConfigProblems) | undefined
+type ReadConfig = (inForce: Parameters<NonNullable<TestGatewayOptions['readConfig']>>[0]) => typeof inForce | ConfigProblems
+let read: ReadConfig | undefined
 
 beforeAll(async () => {
   gateway = await startTestGateway({ readConfig: (inForce) => read?.(inForce) ?? inForce, askReload: () => reloads++ })
@@ -194,6 +195,23 @@ test('a reload is asked for once, behind its line; a file with mistakes changes 
   expect(reloads).toBe(1)
   expect(await auditOf('reload')).toMatchObject({ actor: 'token:all', target: 'configuration', reason: 'more', after: { changes: 1 } })
   expect(await statusOf(bound.post('/reload'))).toBe(403)
+})
+
+test('a reload with the digest of a preview is that change or none', async () => {
+  const drainMs =
+    (by: number): ReadConfig =>
+    (inForce) => ({ ...inForce, limits: { ...inForce.limits, drainMs: inForce.limits.drainMs + by } })
+  read = drainMs(7)
+  const { digest, things } = await done(all.get('/reload'))
+  expect(things).toMatchObject([{ kind: 'gateway', state: 'changed', changes: [{ setting: 'limits.drain_ms' }] }])
+  const before = reloads
+  read = drainMs(8)
+  const refused = await all.post('/reload', { digest }, 'digest-1')
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([400, expect.stringContaining('digest: ')])
+  expect(reloads).toBe(before)
+  read = drainMs(7)
+  await done(all.post('/reload', { digest }, 'digest-2'))
+  expect(reloads).toBe(before + 1)
 })
 
 test('a verification is a job with its progress: it ends clean, and names a row that was changed behind the ledger', async () => {

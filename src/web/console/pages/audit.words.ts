@@ -1,7 +1,7 @@
 /** The lines of the audit log as sentences: what was done to whom, with the values before and after in the units that people know. Rules: operator.md "Audit". */
 
 import { type Rates, rateWords } from '../../parts/rate-words.ts'
-import { showCount, showDate, showMoment } from '../../parts/show-time.ts'
+import { counted, showCount, showDate, showMoment } from '../../parts/show-time.ts'
 import { showUsd } from '../../parts/show-usd.ts'
 
 type Facts = Readonly<Record<string, unknown>>
@@ -34,7 +34,7 @@ export const ACTIONS: Readonly<Record<string, string>> = {
   setAccountPlan: 'plan of new keys set',
   createToken: 'token made',
   revokeToken: 'token revoked',
-  reload: 'configuration read anew',
+  reload: 'configuration reloaded',
   failover: 'Postgres failed over',
 }
 
@@ -91,7 +91,7 @@ const SENTENCES: Readonly<Record<string, (line: Line) => Sentence>> = {
     verb: 'made the token',
     tail: `: ${quoted(after['name'])}, scope ${text(after['scope'])}, until ${day(after['expiresAt'])}`,
   }),
-  reload: ({ after }) => ({ verb: 'read anew the', tail: `: ${showCount(Number(after['changes'] ?? 0))} settings changed` }),
+  reload: ({ after }) => ({ verb: 'reloaded the', tail: `: ${counted(Number(after['changes'] ?? 0), 'setting')} changed` }),
   revokeToken: ({ before }) => ({ verb: 'revoked the token', tail: `: ${quoted(before['name'])}` }),
 }
 

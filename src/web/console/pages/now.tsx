@@ -5,11 +5,11 @@ import { useState } from 'preact/hooks'
 import type { NowDocument, ShownAlarm, UpstreamNow } from '../../now/document.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { PageHead } from '../../parts/shell.tsx'
-import { showCount, showMoment } from '../../parts/show-time.ts'
+import { counted, showCount, showMoment } from '../../parts/show-time.ts'
 import { Table } from '../../parts/table.tsx'
 import { type Live, useNow } from '../live.ts'
 import { HistorySection } from './history.tsx'
-import { counted, inWords, lostText, refusalsText, STATE_TEXTS, showBytes, showMoney, showMs, showUptime, UNKNOWN } from './now.words.ts'
+import { inWords, lostText, refusalsText, STATE_TEXTS, showBytes, showMoney, showMs, showUptime, UNKNOWN } from './now.words.ts'
 import { Fact, Figure } from './now-figures.tsx'
 
 export const NowPage = () => {

@@ -1,7 +1,7 @@
 /** The words of the page "Now", and its figures as one paragraph for people who cannot see them. */
 
 import type { NowDocument } from '../../now/document.ts'
-import { showCount, showDuration } from '../../parts/show-time.ts'
+import { counted, showCount, showDuration } from '../../parts/show-time.ts'
 import { showUsd } from '../../parts/show-usd.ts'
 import type { Live } from '../live.ts'
 
@@ -18,8 +18,6 @@ export const STATE_TEXTS: Readonly<Record<Live['state'], (retryS: number) => str
 export const lostText = (thinking = 0): string =>
   thinking === 0 ? 'since this start' : `and the thinking of ${counted(thinking, 'request')}, since this start`
 
-/** 1 → "1 request", 2 → "2 requests". */
-export const counted = (count: number, name: string): string => `${showCount(count)} ${name}${count === 1 ? '' : 's'}`
 export const showMs = (ms: number | null | undefined): string => (ms === null || ms === undefined ? UNKNOWN : showDuration(ms))
 export const showMoney = (exact: string | null | undefined): string => (exact === null || exact === undefined ? UNKNOWN : showUsd(exact))
 

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { type Got, useAsked } from '../../parts/ask.ts'
-import { showCount } from '../../parts/show-time.ts'
+import { counted, showCount } from '../../parts/show-time.ts'
 import { showUsd } from '../../parts/show-usd.ts'
 import { Show } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -10,7 +10,6 @@ import { Moment } from '../../parts/time.tsx'
 import { Usd } from '../../parts/usd.tsx'
 import { api } from '../api.ts'
 import { NamedSettings } from './named-settings.tsx'
-import { counted } from './now.words.ts'
 
 type Answer = Got<typeof api.catalog.repriced.get>
 type Sum = Answer['total']
