@@ -113,6 +113,13 @@ export function changed(levels: Levels, limits: RateLimits, amounts: Amounts): L
   return { requests: sum('requests'), input: sum('input'), output: sum('output'), atMs: levels.atMs }
 }
 
+/** A correction of what was counted so long ago: what has flowed back by time cannot come back once more. */
+export function comingBack(amounts: Amounts, counted: Amounts, limits: RateLimits, passedMs: number): Amounts {
+  const left = (bucket: Bucket): number => Math.max(0, counted[bucket] - ((perMinuteOf(limits, bucket) ?? 0) * passedMs) / MINUTE_MS)
+  const most = (bucket: Bucket): number => Math.max(amounts[bucket], 0 - left(bucket))
+  return { requests: most('requests'), input: most('input'), output: most('output') }
+}
+
 export const isEmpty = ({ requests, input, output }: Amounts): boolean => requests + input + output === 0
 
 /** A bucket as its user sees it. `resetMs`: the time until it is whole again. */

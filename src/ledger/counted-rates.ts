@@ -3,9 +3,12 @@
  * db/postgres/migrations/0006_rates.sql does the same. Rules: keys.md "Rates", "Rates over nodes"; processes.md "Shared".
  */
 
-import { amountsOf, changed, isEmpty, type Levels, levelsAt, type RateLimits, waitMsFor } from '../core/token-buckets.ts'
+import { boundedMap } from '../core/bounded-map.ts'
+import { amountsOf, changed, isEmpty, type Levels, levelsAt, NO_AMOUNTS, type RateLimits, waitMsFor } from '../core/token-buckets.ts'
 import type { RateAnswer, RateAsk, RateCorrection, RateOwner, RateStanding } from './shared-rates.ts'
 
+/** Processes that are remembered: more than ever run at once. */
+const PROCESSES_MAX = 1_000
 /** After this many takes, owners of whom nothing is taken are forgotten. */
 const TAKES_BETWEEN_SWEEPS = 10_000
 
@@ -16,6 +19,8 @@ export class CountedRates {
   /** By owner, then by process: how many of its requests run there. */
   readonly #running = new Map<string, Map<number, number>>()
   readonly #processes = new Set<number>()
+  /** By process, also where its connection was lost: the number of its last corrections. */
+  readonly #heard = boundedMap<number>(PROCESSES_MAX)
   readonly #nowMs: () => number
   #takes = 0
 
@@ -54,9 +59,15 @@ export class CountedRates {
     return { isAdmitted, owners: standings, nodes: Math.max(1, this.#processes.size) }
   }
 
-  correct(boot: number, corrections: readonly RateCorrection[]): void {
-    for (const { owner, amounts } of corrections) {
-      const counted = this.#countedOf(owner, this.#nowMs())
+  /** `number`: the process's own, which grows with its corrections; those that were heard already count no more. */
+  correct(boot: number, corrections: readonly RateCorrection[], number = Number.POSITIVE_INFINITY): void {
+    const isNew = number > (this.#heard.get(String(boot)) ?? 0)
+    if (Number.isFinite(number) && isNew) this.#heard.set(String(boot), number)
+    for (const { owner, amounts: told } of corrections) {
+      // The limits may have been changed since the request was let in: a bucket that they did not have keeps what was taken of it.
+      const { limits } = this.#counted.get(owner.name) ?? owner
+      const amounts = isNew ? told : NO_AMOUNTS
+      const counted = this.#countedOf({ ...owner, limits }, this.#nowMs())
       counted.levels = changed(counted.levels, counted.limits, amounts)
       this.#setRunning(owner.name, boot, owner.running)
     }

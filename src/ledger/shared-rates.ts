@@ -20,5 +20,6 @@ export type RateCorrection = Readonly<{ owner: RateOwner; amounts: Amounts }>
 export interface SharedRates {
   /** Rejects only by a bug. unavailable: it may have been counted all the same. */
   take(ask: RateAsk): Promise<RateAnswer | 'unavailable'>
-  correct(corrections: readonly RateCorrection[]): Promise<'done' | 'unavailable'>
+  /** `number`: grows with each; corrections that are sent again, since there was no answer, have the same, and count once. */
+  correct(corrections: readonly RateCorrection[], number: number): Promise<'done' | 'unavailable'>
 }

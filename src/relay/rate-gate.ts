@@ -8,7 +8,17 @@ import type { Catalog } from '../core/catalog.ts'
 import type { KeyRecord } from '../core/key.ts'
 import { rateHeaders } from '../core/rate-headers.ts'
 import { Refusal } from '../core/refusal.ts'
-import { type Amounts, amountsOf, changed, type Levels, levelsAt, type RateLimits, type Wanted, waitMsFor } from '../core/token-buckets.ts'
+import {
+  type Amounts,
+  amountsOf,
+  changed,
+  comingBack,
+  type Levels,
+  levelsAt,
+  type RateLimits,
+  type Wanted,
+  waitMsFor,
+} from '../core/token-buckets.ts'
 import type { Usage } from '../core/usage.ts'
 import type { CountedRates } from '../ledger/counted-rates.ts'
 import type { RateAnswer, RateAsk, RateOwner } from '../ledger/shared-rates.ts'
@@ -43,7 +53,11 @@ export type Rated = Readonly<{
   cancel(): void
 }>
 
-type View = { levels: Levels; heardAtMs: number; fullUntilMs: number }
+/** `limits`: those of the owner's last request. */
+type View = { levels: Levels; limits: RateLimits; heardAtMs: number; fullUntilMs: number }
+
+/** What a request took more, or less, than was counted of it. */
+type Correction = Readonly<{ amounts: Amounts; counted: Amounts; atMs: number }>
 
 type RateGateOptions = Readonly<{
   catalog: () => Catalog
@@ -149,19 +163,24 @@ export class RateGate {
       if (standing === undefined) continue
       const { isFull, ...levels } = standing
       if (!isAdmitted && !isFull) waitMs = Math.max(waitMs, waitMsFor(levels, limits, wanted))
-      this.#views.set(name, { levels: { ...levels, atMs: nowMs }, heardAtMs: nowMs, fullUntilMs: isFull ? nowMs + FULL_MS : 0 })
+      this.#views.set(name, { levels: { ...levels, atMs: nowMs }, limits, heardAtMs: nowMs, fullUntilMs: isFull ? nowMs + FULL_MS : 0 })
       if (!isAdmitted) this.#run(name, -slots)
     }
     if (!isAdmitted) return new Refusal('rateLimited', { retryAfterSeconds: waitMs / 1_000 })
-    return new CountedRequest(amountsOf(wanted), (amounts, isOver) => this.#correct(owners, amounts, isOver ? slots : 0))
+    const counted = amountsOf(wanted)
+    return new CountedRequest(counted, (amounts, isOver) => this.#correct(owners, { amounts, counted, atMs: nowMs }, isOver ? slots : 0))
   }
 
-  #correct(owners: readonly CountedOwner[], amounts: Amounts, slots: number): void {
+  /** `atMs`: when the request was counted. The limits may have changed since: those hold that the last request was counted by. */
+  #correct(owners: readonly CountedOwner[], { amounts, counted, atMs }: Correction, slots: number): void {
+    const passedMs = this.#options.now() - atMs
     for (const owner of owners) {
       this.#run(owner.name, -slots)
       const view = this.#views.get(owner.name)
-      if (view !== undefined) view.levels = changed(this.#levelsOf(owner.name, owner.limits), owner.limits, amounts)
-      this.#options.store.correct(owner, amounts)
+      const limits = view?.limits ?? owner.limits
+      const owed = comingBack(amounts, counted, limits, passedMs)
+      if (view !== undefined) view.levels = changed(this.#levelsOf(owner.name, limits), limits, owed)
+      this.#options.store.correct({ ...owner, limits }, owed)
     }
   }
 

@@ -29,6 +29,9 @@ export class RatesElsewhere implements RateStore {
   readonly #alone: CountedRates
   /** By the owner's name: what is to be said of the owners of requests that ended. */
   #unsent = new Map<string, Unsent>()
+  /** What was sent last and is not known to be heard. */
+  #sent: readonly Unsent[] = []
+  #lastNumber = 0
   #sending: ReturnType<typeof setTimeout> | undefined
   #nodes = 1
   #aloneUntilMs = Number.NEGATIVE_INFINITY
@@ -90,16 +93,19 @@ export class RatesElsewhere implements RateStore {
   }
 
   async #send(): Promise<void> {
-    const sent = [...this.#unsent.values()]
-    this.#unsent = new Map()
+    if (this.#sent.length === 0) {
+      this.#sent = [...this.#unsent.values()]
+      this.#unsent = new Map()
+      this.#lastNumber++
+    }
     let isDone = false
     try {
       // How many run is counted now, because the last word is the one that holds.
-      const corrections = sent.map(({ owner, amounts }) => ({ owner: askingOf(owner), amounts }))
-      isDone = (await this.#options.shared.correct(corrections)) === 'done'
+      const corrections = this.#sent.map(({ owner, amounts }) => ({ owner: askingOf(owner), amounts }))
+      isDone = (await this.#options.shared.correct(corrections, this.#lastNumber)) === 'done'
     } finally {
-      if (!isDone) for (const one of sent) this.#keep(one)
-      this.#sending = this.#unsent.size === 0 ? undefined : this.#sendAfter(isDone ? 0 : AGAIN_MS)
+      if (isDone) this.#sent = []
+      this.#sending = this.#sent.length + this.#unsent.size === 0 ? undefined : this.#sendAfter(isDone ? 0 : AGAIN_MS)
     }
   }
 }

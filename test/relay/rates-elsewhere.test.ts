@@ -30,17 +30,19 @@ function makeNodes(count: number, rates: Partial<RateLimits>) {
   const catalog: Catalog = { models: new Map(), plans: new Map([['p', plan]]) }
   const nodes = Array.from({ length: count }, (_, boot) => {
     counted.join(boot, [])
-    const line = { isCut: false, asked: 0 }
+    const line = { isCut: false, isDeaf: false, asked: 0 }
     const over = async <T>(act: () => T): Promise<T | 'unavailable'> => {
       line.asked++
       await Promise.resolve()
-      return line.isCut ? 'unavailable' : act()
+      if (line.isCut) return 'unavailable'
+      const answer = act()
+      return line.isDeaf ? 'unavailable' : answer
     }
     const shared: SharedRates = {
       take: (ask) => over((): RateAnswer => counted.take(boot, ask)),
-      correct: (corrections) =>
+      correct: (corrections, number) =>
         over(() => {
-          counted.correct(boot, corrections)
+          counted.correct(boot, corrections, number)
           return 'done' as const
         }),
     }
@@ -167,6 +169,23 @@ test('what could not be said is said again: a place that ended while there was n
     const next = await b?.gate.admit(KEY, 1)
     return next !== undefined && isRated(next)
   }, 'it was said again')
+})
+
+test('a correction whose answer was lost counts once: what is sent again gives nothing back twice, nor takes it', async () => {
+  for (const used of [0, 60]) {
+    const { nodes, standing } = makeNodes(2, { inputTokensPerMinute: 1_000_000, outputTokensPerMinute: 1_000_000 })
+    const [a, b] = nodes
+    const [running, other] = await Promise.all([a?.gate.admit(KEY, 30), b?.gate.admit(KEY, 40)])
+    if (a === undefined || running === undefined || other === undefined || !isRated(running) || !isRated(other)) throw new Error('refused')
+    a.line.isDeaf = true
+    running.settle({ ...NO_USAGE, input: used })
+    running.release()
+    await until(() => a.line.asked >= 3, 'it was said again')
+    a.line.isDeaf = false
+    await until(() => a.line.asked >= 4, 'it was heard')
+    expect([used, standing()?.input]).toEqual([used, 40 + used])
+    other.release()
+  }
 })
 
 test('without an answer a node lets in its part of the rates, and asks again after a moment', async () => {

@@ -1,5 +1,6 @@
 /** The rates of plans and keys over all nodes, on Postgres (db/postgres/migrations/0006_rates.sql). Rules: keys.md "Rates over nodes". */
 
+import { NO_AMOUNTS } from '../../core/token-buckets.ts'
 import type { Patience } from '../admission/patience.ts'
 import type { NodeIdentity } from '../nodes.ts'
 import type { RateAnswer, RateAsk, RateCorrection, RateOwner, RateStanding, SharedRates } from '../shared-rates.ts'
@@ -17,6 +18,8 @@ type RatesOptions = Readonly<{
 export class PostgresRates implements SharedRates {
   readonly #options: RatesOptions
   #lastNumber = 0
+  /** The number of the last corrections that were sent. */
+  #lastCorrected = 0
 
   constructor(options: RatesOptions) {
     this.#options = options
@@ -26,11 +29,14 @@ export class PostgresRates implements SharedRates {
     return this.#whileHeard(() => this.#take(ask))
   }
 
-  /** In one order for all nodes, so that no two wait for each other. */
-  correct(corrections: readonly RateCorrection[]): Promise<'done' | 'unavailable'> {
+  /** In one order for all nodes, so that no two wait for each other. What was sent and not answered may have been counted: again only what runs is said. */
+  correct(corrections: readonly RateCorrection[], number: number): Promise<'done' | 'unavailable'> {
     const ordered = corrections.toSorted((a, b) => (a.owner.name < b.owner.name ? -1 : 1))
-    const text = JSON.stringify(ordered.map(({ owner, amounts }) => ({ ...textOfOwner(owner), ...amounts })))
     return this.#whileHeard(async () => {
+      if (this.#options.identity() === undefined) return 'unavailable'
+      const isSent = number <= this.#lastCorrected
+      const text = JSON.stringify(ordered.map(({ owner, amounts }) => ({ ...textOfOwner(owner), ...(isSent ? NO_AMOUNTS : amounts) })))
+      this.#lastCorrected = number
       const rows = await this.#ask('SELECT correct_rates($1, $2, $3, $4)', text)
       return rows === 'unavailable' ? rows : 'done'
     })

@@ -52,10 +52,10 @@ export class RatesOverLink implements SharedRates {
     return (await patience.whileHeard(link().ask({ kind: 'rate', ask }))) as RateAnswer | 'unavailable'
   }
 
-  async correct(corrections: readonly RateCorrection[]): Promise<'done' | 'unavailable'> {
+  async correct(corrections: readonly RateCorrection[], number: number): Promise<'done' | 'unavailable'> {
     for (const { owner } of corrections) this.#note(owner)
     const { link, patience } = this.#around
-    const corrected = await patience.whileHeard(link().ask({ kind: 'correct', corrections }))
+    const corrected = await patience.whileHeard(link().ask({ kind: 'correct', corrections, number }))
     return corrected === 'unavailable' ? corrected : 'done'
   }
 

@@ -15,7 +15,7 @@ import { RelayLimits } from './shared-limits.ts'
 export type Question =
   | Readonly<{ kind: 'limit'; ask: LimitAsk }>
   | Readonly<{ kind: 'rate'; ask: RateAsk }>
-  | Readonly<{ kind: 'correct'; corrections: readonly RateCorrection[] }>
+  | Readonly<{ kind: 'correct'; corrections: readonly RateCorrection[]; number: number }>
   | Readonly<{ kind: 'claim'; claim: Running }>
   | Readonly<{ kind: 'running'; keyId: string; header: string }>
   | Readonly<{ kind: 'find'; key: Uint8Array; ids: readonly string[] }>
@@ -60,7 +60,7 @@ export class SharedState {
       case 'rate':
         return this.#rates.take(boot, question.ask)
       case 'correct':
-        this.#rates.correct(boot, question.corrections)
+        this.#rates.correct(boot, question.corrections, question.number)
         return 'done'
       case 'claim':
         return this.#claims.claim(boot, question.claim)

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { CountedRates } from '../../../src/ledger/counted-rates.ts'
 import type { NodeIdentity } from '../../../src/ledger/nodes.ts'
 import { PostgresRates } from '../../../src/ledger/postgres/rates.ts'
-import { Session } from '../../../src/ledger/postgres/session.ts'
+import { Session, SessionFailure } from '../../../src/ledger/postgres/session.ts'
 import type { RateAnswer, RateAsk, RateOwner } from '../../../src/ledger/shared-rates.ts'
 import { asking, freshLedger } from '../../support/nodes.ts'
 import { PATIENT } from '../../support/patient.ts'
@@ -52,6 +52,7 @@ postgresTest('over random histories Postgres decides as the memory of one proces
   const outside = asking(url)
   const nodes = [await makeNode(url, outside), await makeNode(url, outside)]
   let names = 0
+  let corrected = 0
   try {
     await fc.assert(
       fc.asyncProperty(limits, limits, fc.array(act, { maxLength: 12 }), async (ofKey, ofPlan, acts) => {
@@ -64,7 +65,7 @@ postgresTest('over random histories Postgres decides as the memory of one proces
           const owners = [owner(`key ${name}`, ofKey, running + slots), owner(`plan ${name}`, ofPlan, running + slots)]
           if (correction !== null) {
             const corrections = owners.map((of) => ({ owner: of, amounts: correction }))
-            expect(await node.rates.correct(corrections)).toBe('done')
+            expect(await node.rates.correct(corrections, ++corrected)).toBe('done')
             memory.correct(node.identity.boot, corrections)
           }
           // What has flowed back meanwhile is taken again: the clock of the rows is set to now.
@@ -123,14 +124,49 @@ postgresTest(
       const answers = await Promise.all([1, 2, 3, 4, 5].flatMap((n) => [a.rates.take(one(of(n))), b.rates.take(one(of(n)))]))
       const admitted = answers.filter((answer) => answered(answer).isAdmitted).length
       expect(admitted).toBeWithin(1, 6)
-      expect(await a.rates.correct([{ owner: of(5), amounts: { requests: 0, input: 0, output: 0 } }])).toBe('done')
-      expect(await b.rates.correct([{ owner: of(0), amounts: { requests: 0, input: 0, output: 0 } }])).toBe('done')
+      expect(await a.rates.correct([{ owner: of(5), amounts: { requests: 0, input: 0, output: 0 } }], 1)).toBe('done')
+      expect(await b.rates.correct([{ owner: of(0), amounts: { requests: 0, input: 0, output: 0 } }], 1)).toBe('done')
       const full = answered(await b.rates.take(one(of(1))))
       expect([full.isAdmitted, full.owners[0]?.isFull]).toEqual([false, true])
       await outside.ask('SELECT free_lanes(ARRAY[$1::bigint])', [a.identity.lane])
       expect(answered(await b.rates.take(one(of(1)))).isAdmitted).toBe(true)
     } finally {
       for (const { session } of [a, b]) session.close()
+      await outside.close()
+    }
+  },
+)
+
+postgresTest(
+  'a correction that was counted and whose answer was lost is not counted once more, and what runs is said all the same',
+  async () => {
+    const url = await freshLedger()
+    const outside = asking(url)
+    const node = await makeNode(url, outside)
+    try {
+      let isLost = true
+      const session = {
+        ask: async <Row>(...asked: Parameters<Session['ask']>) => {
+          const rows = await node.session.ask<Row>(...asked)
+          if (isLost) throw new SessionFailure('08006', 'the connection was lost')
+          return rows
+        },
+      }
+      const rates = new PostgresRates({ session, identity: () => node.identity, patience: PATIENT })
+      const of = (running: number) => owner('plan a p', { inputTokensPerMinute: 100_000 }, running)
+      const ended = { amounts: { requests: 0, input: 50_000, output: 0 } }
+      expect(await rates.correct([{ owner: of(3), ...ended }], 1)).toBe('unavailable')
+      isLost = false
+      expect(await rates.correct([{ owner: of(2), ...ended }], 1)).toBe('done')
+      const [row] = await outside.ask<{ input: number; running: bigint }>(
+        'SELECT input, running FROM rate_levels JOIN rate_running USING (owner)',
+      )
+      expect([Number(row?.input) > 50_000, Number(row?.running)]).toEqual([false, 2])
+      expect(await rates.correct([{ owner: of(0), ...ended }], 2)).toBe('done')
+      const [later] = await outside.ask<{ input: number }>('SELECT input FROM rate_levels')
+      expect(Number(later?.input) > 50_000).toBe(true)
+    } finally {
+      node.session.close()
       await outside.close()
     }
   },
@@ -146,7 +182,7 @@ postgresTest('a node that may not count, or whose connection fails, is told so',
   const lost = new Session({ url: url.replace(/:\d+\//, ':1/'), name: 'rates', limitMs: 500 })
   const rates = new PostgresRates({ session: lost, identity: () => node.identity, patience: PATIENT })
   expect(await rates.take(one(of))).toBe('unavailable')
-  expect(await rates.correct([])).toBe('unavailable')
+  expect(await rates.correct([], 1)).toBe('unavailable')
   for (const session of [node.session, lost]) session.close()
   await outside.close()
 })
