@@ -1,24 +1,29 @@
 /**
- * Mounts the operator's API below `/api` of the operator's listener: an app that is loaded with its first request. Cookies mean nothing there, and no page of another
+ * Mounts the operator's API below `/api` of the operator's listener: an app that is loaded with its first request. A body is read behind the token. Cookies mean nothing there, and no page of another
  * origin is told that it may ask. Rules: operator-api.md "Tokens", "Errors"; pages.md "Mounting".
  */
 
 import { Elysia } from 'elysia'
 import { describeBug } from '../observe/bug.ts'
 import { PeopleAway } from '../people/people-sql.ts'
-import { discardBody } from '../relay/refuse-after-body.ts'
+import { refuseAfterBody } from '../relay/refuse-after-body.ts'
 import type { World } from '../world.ts'
-import { addressed, loadedOnce, type Pages, type Unsent } from './mount.ts'
+import { type addressed, hasBody, headOf, loadedOnce, type Pages, type Unsent, whole } from './mount.ts'
 import { answer, busy, Failure } from './operator-api/failure.ts'
 
 export function mountApi(world: World, load: () => Promise<Pages>) {
   const app = loadedOnce(load)
   const handle = async (request: Request, server: Parameters<typeof addressed>[2]): Promise<Response> => {
     try {
-      const sent = await addressed(world, request, server)
-      if (typeof sent !== 'string') return await (await app()).handle(sent)
-      await discardBody(request)
-      return answer(UNSENT[sent])
+      const head = headOf(world, request, server)
+      if (head === 'path') return await refuseAfterBody(request, () => answer(UNSENT.path))
+      const { admit, handle } = await app()
+      // A client without a token sends no body that is kept.
+      const refused = hasBody(request) ? await admit?.(head) : undefined
+      if (refused !== undefined) return await refuseAfterBody(request, () => refused)
+      const sent = await whole(head, request)
+      if (typeof sent !== 'string') return await handle(sent)
+      return await refuseAfterBody(request, () => answer(UNSENT[sent]))
     } catch (bug) {
       if (bug instanceof PeopleAway) {
         world.log.notice('the people cannot be asked', { problem: bug.message })

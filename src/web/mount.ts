@@ -11,8 +11,11 @@ import { PeopleAway } from '../people/people-sql.ts'
 import type { World } from '../world.ts'
 import { missing, refuse } from './api/answers.ts'
 
-/** An app of pages; in the requests that it answers, the gateway has set the header of the client's address. */
-export type Pages = Readonly<{ handle(request: Request): Promise<Response> }>
+/**
+ * An app of pages; in the requests that it answers, the gateway has set the header of the client's address. `admit`: the refusal of a request of which only the head has been
+ * read; undefined: its body may be read.
+ */
+export type Pages = Readonly<{ handle(request: Request): Promise<Response>; admit?(head: Request): Promise<Response | undefined> }>
 
 /** The header in which the apps of pages find the client's address, as `http/client-address.ts` trusts it. A client's own header with this name is dropped. */
 export const CLIENT_ADDRESS = 'x-tollgate-client-address'
@@ -83,23 +86,35 @@ function uncached(answer: Response): Response {
   return answer
 }
 
+type ServerOf = ConstructorParameters<typeof Client>[2]
+
 /** The request with the client's address, and a body that is JSON, bounded and whole. */
-export async function addressed(
-  world: World,
-  request: Request,
-  server: ConstructorParameters<typeof Client>[2],
-): Promise<Request | Unsent> {
+export async function addressed(world: World, request: Request, server: ServerOf): Promise<Request | Unsent> {
+  const head = headOf(world, request, server)
+  return head === 'path' ? head : await whole(head, request)
+}
+
+/** The request with the client's address, without its body. */
+export function headOf(world: World, request: Request, server: ServerOf): Request | 'path' {
   if (!isReadable(request.url)) return 'path'
   const headers = new Headers(request.headers)
   headers.set(CLIENT_ADDRESS, new Client(world, request, server).ip)
-  const { method, body } = request
-  if (body === null || method === 'GET' || method === 'HEAD') return new Request(request.url, { method, headers })
-  const bytes = await boundedBytes(body, BODY_BYTES_MAX)
+  return new Request(request.url, { method: request.method, headers })
+}
+
+/** Whether there is a body to read. */
+export const hasBody = ({ method, body }: Request): boolean => body !== null && method !== 'GET' && method !== 'HEAD'
+
+/** The request that `head` begins, with the body of `request`. */
+export async function whole(head: Request, request: Request): Promise<Request | Unsent> {
+  if (request.body === null || !hasBody(request)) return head
+  const bytes = await boundedBytes(request.body, BODY_BYTES_MAX)
   if (bytes === undefined) return 'too large'
-  if (bytes.length === 0) return new Request(request.url, { method, headers })
+  if (bytes.length === 0) return head
+  const { url, method, headers } = head
   // JSON is required: a page of another site can send any other type from a form, without a preflight.
   if (!IS_JSON.test(headers.get('content-type') ?? '')) return 'not JSON'
-  return new Request(request.url, { method, headers, body: bytes })
+  return new Request(url, { method, headers, body: bytes })
 }
 
 /** Whether the path is UTF-8: any other would reach the routes as a name that does not exist. */

@@ -9,16 +9,22 @@ import { asOwnSocket, isOwnSocket } from '../ledger/relays/socket-file.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { Log } from '../observe/log.ts'
 import { refuse } from './api/answers.ts'
-import type { Pages } from './mount.ts'
+import { CLIENT_ADDRESS, type Pages } from './mount.ts'
 
 /** The header with the address `http://HOST:PORT` of the listener at which a relay was asked. */
 const LISTENING = 'x-tollgate-listening'
 
+/** The header of a question whether the body may be read; the answer without a refusal has this status. */
+const HEAD_ONLY = 'x-tollgate-head-only'
+const ADMITTED = 204
+
 /** The pages of a relay. `listening`: the address of the listener on which the relay has these pages. */
-export const pagesElsewhere = (socket: string, listening: () => string): Pages => ({
-  async handle(request) {
+export function pagesElsewhere(socket: string, listening: () => string): Pages {
+  const pass = async (request: Request, { isHead }: Readonly<{ isHead: boolean }>): Promise<Response> => {
     const headers = new Headers(request.headers)
     headers.set(LISTENING, listening())
+    if (isHead) headers.set(HEAD_ONLY, 'yes')
+    else headers.delete(HEAD_ONLY)
     const { pathname, search } = new URL(request.url)
     const { method, body } = request
     if (!isOwnSocket(socket)) return away()
@@ -31,8 +37,22 @@ export const pagesElsewhere = (socket: string, listening: () => string): Pages =
     } catch {
       return away()
     }
-  },
-})
+  }
+  return {
+    handle: (request) => pass(request, { isHead: false }),
+    async admit(head) {
+      const answer = await pass(withoutLength(head), { isHead: true })
+      return answer.status === ADMITTED ? undefined : answer
+    },
+  }
+}
+
+/** The head of a request with a body, as one without: who asks. */
+function withoutLength({ url, method, headers: sent }: Request): Request {
+  const headers = new Headers()
+  for (const name of ['authorization', CLIENT_ADDRESS]) headers.set(name, sent.get(name) ?? '')
+  return new Request(url, { method, headers })
+}
 
 const away = (): Response => refuse(503, 'This cannot be looked up at this moment. Try again', { retryAfterS: 1 })
 
@@ -83,6 +103,7 @@ export function listenForPages(path: string, { addresses, pages, log }: Shown): 
     const address = request.headers.get(LISTENING) ?? addresses.now[listening]
     try {
       const app = await load(root)
+      if (request.headers.has(HEAD_ONLY)) return (await app.admit?.(request)) ?? new Response(null, { status: ADMITTED })
       return await addresses.during(listening, address, () => app.handle(request))
     } catch (bug) {
       log.alarm('a page failed by a bug', describeBug(bug))

@@ -79,6 +79,8 @@ test('the operator’s API is one over all relays: one key for one Idempotency-K
   await until(() => reloads() - before === 3)
   await place.json('tokens', 'revoke', id)
   for (const url of urls()) expect((await ask(url, '/accounts')).status).toBe(401)
+  // Refused for the token, and not for the body, which no process reads.
+  for (const url of urls()) expect((await ask(url, '/keys', { method: 'POST', body: 'x'.repeat(3_000_000) })).status).toBe(401)
 })
 
 test('an event of Stripe is booked by the relay that hears it, once, whichever relays hear it again, and is there to spend at once on all', async () => {

@@ -34,11 +34,16 @@ export function operatorApi(site: Site): Pages {
   const routes = apiRoutes({ world, site, acts: apiActs(world), macro: tokenMacro(world, admitted) })
   const gate = new TokenGate(world)
   const described = describedBy(routes, site)
+  const addressOf = ({ headers }: Request): string => headers.get(CLIENT_ADDRESS) ?? 'unknown'
   return {
+    async admit(head) {
+      const token = await gate.admit(head.headers, addressOf(head), false)
+      return token instanceof Failure ? answer(token) : undefined
+    },
     async handle(request) {
       const document = request.method === 'GET' ? described(request) : undefined
       if (document !== undefined) return document
-      const address = request.headers.get(CLIENT_ADDRESS) ?? 'unknown'
+      const address = addressOf(request)
       const token = await gate.admit(request.headers, address, request.method !== 'GET')
       if (token instanceof Failure) return answer(token)
       const whole = withBody(request)
