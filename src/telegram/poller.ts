@@ -31,6 +31,7 @@ export type PollerParts = Readonly<{
 const WAITING_MAX = 500
 const FULL_MS = 500
 const LOOK_EVERY_MS = 15_000
+const SOON_MS = 100
 const PAUSE_MS = { first: 1_000, max: 20_000 }
 /** A token that Telegram does not know is tried again so often. */
 const TOKEN_MS = 60_000
@@ -93,12 +94,14 @@ export class Poller {
       if (failed !== undefined) return this.#pauseAfter(failed)
     }
     if (waiting() >= WAITING_MAX) return FULL_MS
+    const askedAt = monotonicMs()
     const found = await api.updates(claim.next, this.#ending.signal)
     if (this.#ending.signal.aborted) return 0
     if ('failed' in found) return this.#pauseAfter(found)
+    if (!(await this.#take(found.value, claim.next))) return this.#pauseAfter({ failed: 'away', status: null })
     this.#well()
-    await this.#take(found.value)
-    return 0
+    // Telegram waits for an update before it says that there is none; a server that does not wait is not asked without end.
+    return found.value.length === 0 && monotonicMs() - askedAt < SOON_MS ? SOON_MS : 0
   }
 
   /** Learns the bot's name, for the links that lead to it, and tells Telegram its commands. */
@@ -111,16 +114,19 @@ export class Poller {
     return 'failed' in set && set.failed !== 'refused' ? set : undefined
   }
 
-  async #take(values: readonly unknown[]): Promise<void> {
-    if (values.length === 0) return
+  /** False: updates came, and none that was asked for. Asked again, Telegram would say the same again. `from`: the number that was asked for. */
+  async #take(values: readonly unknown[], from: number): Promise<boolean> {
+    if (values.length === 0) return true
     const { store, turns, onHeld } = this.#parts
-    const updates = values.map(readUpdate).filter((update): update is Update => update !== undefined)
+    const updates = values.map(readUpdate).filter((update): update is Update => update !== undefined && update.number >= from)
+    if (updates.length === 0) return false
     const next = updates.reduce((last, { number }) => Math.max(last, number + 1), 0)
     // What one chat sends beyond its turns is gone here, before it costs a row.
     const admitted = updates.filter(({ incoming }) => incoming !== undefined && turns.take(incoming.chat))
     const held = await store.take(admitted, next)
     if (held === undefined) this.#claimedAt = Number.NEGATIVE_INFINITY
     else onHeld(held)
+    return true
   }
 
   #well(): void {

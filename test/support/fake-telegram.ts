@@ -26,6 +26,8 @@ export class FakeTelegram {
   token = BOT_TOKEN
   /** How often two pollers met. */
   conflicts = 0
+  /** What a question for updates is answered with instead. */
+  updates: (() => readonly unknown[]) | undefined
   /** Called before a message is taken. */
   onSend: (chat: number) => Promise<void> | void = () => undefined
   #updates: Update[] = []
@@ -198,6 +200,7 @@ export class FakeTelegram {
   }
 
   async #poll({ offset = 0, limit = 100 }: Payload & { offset?: number; limit?: number }): Promise<Response> {
+    if (this.updates !== undefined) return ok(this.updates())
     if (this.#polling !== undefined) {
       this.conflicts++
       return problem(409, 'Conflict: terminated by other getUpdates request')

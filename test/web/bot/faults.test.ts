@@ -206,6 +206,30 @@ test('numbers of updates that begin anew after a silence are heard', async () =>
   expect((await telegram.ask(ANN, '/balance')).text).toContain('$25.00')
 })
 
+test('updates that cannot be true are asked for again at a growing distance, and do not make the bot deaf or act twice', async () => {
+  const { telegram, gateway } = world
+  await world.link(ANN, 'ann@example.com')
+  const [from, chat] = [
+    { id: ANN, is_bot: false, first_name: 'Ann' },
+    { id: ANN, type: 'private' },
+  ]
+  const old = { update_id: 1_000, message: { message_id: 9, from, chat, date: 0, text: '/help' } }
+  const polls = (): number => telegram.calls.filter(({ method }) => method === 'getUpdates').length
+  const notices = (): number => gateway.logLines().filter(({ notice }) => notice === 'Telegram does not answer').length
+  for (const [n, wrong] of [[{ message: { text: 'no number' } }, null, { update_id: '7' }], [old]].entries()) {
+    const sent = sentTo(ANN)
+    telegram.updates = () => wrong
+    await until(() => notices() === n + 1)
+    const [told, toldAt] = [polls(), performance.now()]
+    await until(() => polls() > told)
+    // A second is between the two; without a pause there are hundreds of questions in that time.
+    expect(performance.now() - toldAt).toBeGreaterThan(500)
+    telegram.updates = undefined
+    expect((await telegram.ask(ANN, '/balance')).text).toContain('$25.00')
+    expect(sentTo(ANN)).toBe(sent + 1)
+  }
+})
+
 test('a token that Telegram does not know and a second poller are alarms, said once and without the token; both pass', async () => {
   const { telegram } = world
   telegram.token = '123456789:another'
