@@ -10,7 +10,7 @@ import { HELP } from './commands.ts'
 import { askName, DELETE_SOON, keyWords } from './keys.ts'
 import { moneyWords, SPANS, type Span } from './money.ts'
 import { type Question, questionOf, type Said, say } from './said.ts'
-import { start, strangerWords, unlink } from './start.ts'
+import { link, MOVE, start, strangerWords, unlink } from './start.ts'
 import { topUpWords } from './top-up.ts'
 import { addressOf, type BotSite, keyIdOf, randomOf, type Turn } from './turn.ts'
 
@@ -51,6 +51,7 @@ export function conversation(
     }
     const [, name = '', given = ''] = incoming.kind === 'text' ? (COMMAND.exec(incoming.text) ?? []) : (BUTTON.exec(incoming.data) ?? [])
     if (incoming.kind === 'text' && name === 'start') return start(site, held, given.trim())
+    if (incoming.kind === 'button' && name === MOVE) return link(site, held, given, true)
     const turn = await turnOf(site, held, token)
     if (turn === undefined) return say(strangerWords(site))
     if (incoming.kind === 'button') return button(parts, turn, name, given)

@@ -3,6 +3,7 @@
 import { readLinkCode } from '../../core/link-code.ts'
 import type { ChatState } from '../../ledger/operation.ts'
 import { newId } from '../../ledger/operations/new-id.ts'
+import type { Chat } from '../../people/chats.ts'
 import { hasMailbox } from '../../people/memberships.ts'
 import type { Person } from '../../people/sessions.ts'
 import type { Held } from '../../telegram/update-store.ts'
@@ -10,6 +11,9 @@ import type { Caller } from '../api/caller.ts'
 import { HELP } from './commands.ts'
 import { type Said, say } from './said.ts'
 import { addressOf, type BotSite } from './turn.ts'
+
+/** The button that moves a chat to the account of another link. */
+export const MOVE = 'move'
 
 const UNBOOKED = 'Nothing can be booked at this moment. Try again in a minute.'
 const WRONG_CODE = 'This code is not valid: it was used, has expired, or was never made. Get a new one in the cabinet.'
@@ -30,7 +34,7 @@ export async function isChatNoted(
 
 /** The answer to `/start`, with or without a code. */
 export async function start(site: BotSite, held: Held, typed: string): Promise<Said> {
-  if (typed !== '') return link(site, held, typed)
+  if (typed !== '') return link(site, held, typed, false)
   const people = site.people()
   const known = await people.chats.byId(held.incoming.chat)
   if (known === undefined) return people.settings.signUp === 'open' ? signUp(site, held) : say(strangerWords(site))
@@ -45,8 +49,11 @@ export const strangerWords = ({ people }: Pick<BotSite, 'people'>): string => {
   return `This chat is not linked to an account. Sign in at ${address}, choose “Link a chat” under Members, and follow the link, or send the code here: /start CODE.${or}`
 }
 
-/** Notes the link before it is there, so that no chat acts without a line in the audit log. */
-async function link(site: BotSite, { incoming: { chat, name }, takenAt }: Held, typed: string): Promise<Said> {
+/**
+ * Notes the link before it is there, so that no chat acts without a line in the audit log. `isSure`: the chat, which acts for another person, was asked and is to change: the
+ * link may have been sent by a stranger, to whose account it leads.
+ */
+export async function link(site: BotSite, { incoming: { chat, name }, takenAt }: Held, typed: string, isSure: boolean): Promise<Said> {
   const people = site.people()
   const code = readLinkCode(typed)
   if (code === undefined) return say(WRONG_CODE)
@@ -57,18 +64,33 @@ async function link(site: BotSite, { incoming: { chat, name }, takenAt }: Held, 
   if (found === undefined || person === undefined) return say(WRONG_CODE)
   guess.isNone()
   const before = await people.chats.byId(chat)
+  const isOther = before !== undefined && (before.accountId !== found.accountId || before.personId !== found.personId)
+  if (before !== undefined && before.personId !== found.personId && !isSure) return askToMove(site, before, { ...found, code })
   if (!(await isChatNoted(site, { email: person.email, accountId: found.accountId, chat, state: 'linked', at: takenAt })))
     return say(UNBOOKED)
   const linked = await people.chats.link(code, { chat, name })
   if (linked === undefined) return say(WRONG_CODE)
   if (linked === 'tooMany') return say('You have as many chats with this account as there may be. Remove one in the cabinet first.')
-  if (before !== undefined && (before.accountId !== found.accountId || before.personId !== found.personId)) {
+  if (isOther) {
     const earlier = await people.memberships.byId(before.personId)
     if (earlier !== undefined)
       await isChatNoted(site, { email: earlier.email, accountId: before.accountId, chat, state: 'removed', at: takenAt })
   }
   return welcome(site, found.accountId, person)
 }
+
+type Move = Readonly<{ personId: string; accountId: string; code: string }>
+
+async function askToMove(site: BotSite, before: Chat, { personId, accountId, code }: Move): Promise<Said> {
+  const [from, to] = [await accountName(site, before.accountId, before.personId), await accountName(site, accountId, personId)]
+  return say(
+    `This chat is linked to the account ${from}. The link that you opened is another person’s, and leads to the account ${to}: from then on this chat acts for ${to}, and a prepaid code that you send here is credited to it. If you did not ask for this link, do nothing.`,
+    { buttons: [[{ text: `Move this chat to ${shortened(to)}`, data: `${MOVE}:${code}` }]] },
+  )
+}
+
+/** As much of a name as a button shows. */
+const shortened = (name: string): string => (name.length > 40 ? `${name.slice(0, 39)}…` : name)
 
 /** Makes person, membership and chat in one commit, without a password, under an address of a domain that cannot exist. */
 async function signUp(site: BotSite, held: Held): Promise<Said> {
@@ -99,10 +121,13 @@ async function finished(site: BotSite, person: Person, accountId: string, { inco
   return welcome(site, accountId, person)
 }
 
-async function welcome({ world }: BotSite, accountId: string, { id }: Person): Promise<Said> {
-  const account = await world.reports.ask(`person:${id}`, { kind: 'account', accountId })
-  const name = typeof account === 'object' && account.name !== '' ? account.name : accountId
-  return say(`This chat is linked to the account ${name}.\n\n${HELP}`)
+async function welcome(site: BotSite, accountId: string, { id }: Person): Promise<Said> {
+  return say(`This chat is linked to the account ${await accountName(site, accountId, id)}.\n\n${HELP}`)
+}
+
+async function accountName({ world }: BotSite, accountId: string, personId: string): Promise<string> {
+  const account = await world.reports.ask(`person:${personId}`, { kind: 'account', accountId })
+  return typeof account === 'object' && account.name !== '' ? account.name : accountId
 }
 
 /**

@@ -182,6 +182,42 @@ test('a chat moves to another account by its code, and its old buttons find noth
   ])
 })
 
+test('a link of another customer moves no chat that did not say so: what is sent meanwhile is the first account’s', async () => {
+  const { telegram } = world
+  await world.makeAccount('acc_mallory', '1')
+  await world.link(ANN, 'ann@example.com')
+  const code = await world.code('mallory@example.com', 'acc_mallory')
+  const asked = await telegram.ask(ANN, `/start ${code}`)
+  expect(asked.text).toContain(`linked to the account ${NORTH}`)
+  expect(asked.text).toContain('leads to the account acc_mallory')
+  const { shown, codes } = newCodes(1)
+  await world.gateway.operate({
+    kind: 'createCodes',
+    batchId: 'b',
+    name: '',
+    amountPicos: usd('5'),
+    expiresAt: null,
+    codes,
+    now: Date.now(),
+  })
+  expect((await telegram.ask(ANN, `/topup ${shown[0]}`)).text).toBe('$5.00 is on the account.')
+  expect([await world.balance(), await world.balance('acc_mallory')]).toEqual([usd('30'), usd('1')])
+  const chats = async () =>
+    (await world.audit()).filter(({ action }) => action === 'setChat').map(({ target, after }) => [target, stateIn(after)])
+  expect(await chats()).toEqual([[NORTH, 'linked']])
+  const button = asked.buttons[0]?.text ?? ''
+  expect((await telegram.tap(ANN, button)).text).toContain('This chat is linked to the account acc_mallory')
+  expect((await telegram.ask(ANN, '/balance')).text).toContain('$1.00')
+  expect(await chats()).toEqual([
+    [NORTH, 'removed'],
+    ['acc_mallory', 'linked'],
+    [NORTH, 'linked'],
+  ])
+  // The code is used up: another chat gets nothing of it, however its button is forged.
+  await world.link(BOB, 'bob@example.com')
+  expect((await telegram.tap(BOB, 'forged', `move:${code}`)).text).toContain('not valid')
+})
+
 test('a code works once, for one chat, and guessing gets slow', async () => {
   const { telegram, gateway } = world
   const code = await world.code('ann@example.com')
