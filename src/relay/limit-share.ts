@@ -26,7 +26,7 @@ export type Share = {
 }
 
 /** A lot expires after this time. */
-const USED_WITHIN_MS = 1_000
+export const USED_WITHIN_MS = 1_000
 /** The part of a second's need that is taken at once: a smaller part loses less to expiry. */
 const TAKEN_PART = 0.2
 /** After all places of a key were taken, none is asked for this long. */

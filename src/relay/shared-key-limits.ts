@@ -7,7 +7,7 @@ import type { Limits } from '../core/limits.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { SharedLimits } from '../ledger/shared-limits.ts'
 import { KeyLimits, type Slot } from './key-limits.ts'
-import { emptyShare, learn, lotAt, needOf, requestsOf, run, type Share, turn } from './limit-share.ts'
+import { emptyShare, learn, lotAt, needOf, requestsOf, run, type Share, turn, USED_WITHIN_MS } from './limit-share.ts'
 
 type SharedKeyLimitsOptions = Readonly<{
   limits: () => Limits
@@ -110,16 +110,22 @@ export class SharedKeyLimits {
     }
   }
 
-  /** Asks again where an answer refuses nothing and gives nothing: what it granted has expired on its way here, or others that waited here have used it. */
+  /**
+   * Asks again where an answer refuses nothing and gives nothing: what it granted has expired on its way here, or others that waited here have used it. Where each
+   * answer has expired the nodes cannot be asked in time, which is as if nobody answered.
+   */
   async #askAndUse(share: Share, slots: number): Promise<Refusal | undefined> {
+    let late = 0
     for (let asks = 0; asks < ASKS_MAX; asks++) {
-      if (this.#options.now() >= this.#aloneUntilMs) await this.#ask(share)
+      const askedMs = this.#options.now()
+      if (askedMs >= this.#aloneUntilMs) await this.#ask(share)
+      if (this.#options.now() - askedMs >= USED_WITHIN_MS) late++
       if (this.#options.now() < this.#aloneUntilMs) return this.#useAlone(share, slots)
       if (this.#use(share, slots)) return undefined
       const refusal = this.#refusalOf(share, slots)
       if (refusal !== undefined) return refusal
     }
-    return new Refusal('rateLimited', { retryAfterSeconds: 1 })
+    return late === ASKS_MAX ? this.#useAlone(share, slots) : new Refusal('rateLimited', { retryAfterSeconds: 1 })
   }
 
   /** Admits without word of the other nodes, up to this node's part of the limits. */
