@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'bun:test'
 import { AlertStore } from '../../src/alerts/alert-store.ts'
 import type { People } from '../../src/people/people.ts'
-import { alertsOfGateway, type OpenedAlerts } from '../../src/web/alerts-of-gateway.ts'
+import { alertsOfGateway } from '../../src/web/alerts-of-gateway.ts'
 import { usd } from '../support/ledger.ts'
 import { PeopleWorld } from '../support/people.ts'
 import { peopleOnPostgres } from '../support/people-place.ts'
@@ -11,39 +11,42 @@ import { postgresSuite, postgresTest } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 import { makeTestWorld } from '../support/world.ts'
 
-let people: PeopleWorld | undefined
-let alerts: OpenedAlerts | undefined
+const ends: (() => unknown)[] = []
 afterEach(async () => {
-  alerts?.close()
-  await people?.remove()
-  people = undefined
+  for (const end of ends.splice(0).reverse()) await end()
 })
 
-/** How often the people were asked for, once a start had its time. */
-async function begun(ledgerPath: string, open: () => People): Promise<number> {
-  let asked = 0
-  const counted = (): People => {
-    asked++
-    return open()
+/** Starts on each of the ledgers, in their order, and waits until the last has asked for its people; says which have asked by then. */
+async function asking(starts: readonly Readonly<{ ledgerPath: string; people: People }>[]): Promise<readonly boolean[]> {
+  const asked = starts.map(() => false)
+  for (const [at, { ledgerPath, people: opened }] of starts.entries()) {
+    const counted = (): People => {
+      asked[at] = true
+      return opened
+    }
+    const config = () => ({ ledger: { kind: 'sqlite', path: ledgerPath }, alerts: { allowPrivate: false } }) as never
+    const started = alertsOfGateway({ world: makeTestWorld().world, config, people: counted, mailer: undefined, sendChat: undefined })
+    ends.push(() => started.close())
+    started.begin()
   }
-  const config = () => ({ ledger: { kind: 'sqlite', path: ledgerPath }, alerts: { allowPrivate: false } }) as never
-  alerts = alertsOfGateway({ world: makeTestWorld().world, config, people: counted, mailer: undefined, sendChat: undefined })
-  alerts.begin()
-  await Bun.sleep(100)
+  await until(() => asked.at(-1) === true, 'the start with an alert')
   return asked
 }
 
-test('without a file of people, or with one without alerts, nothing is opened', async () => {
+async function worldWith(alert: Readonly<{ isEnabled: boolean }>): Promise<PeopleWorld> {
   const world = new PeopleWorld()
-  people = world
-  expect(await begun(`${world.folder}/elsewhere/ledger.db`, () => world.people)).toBe(0)
+  ends.push(() => world.remove())
   await world.add('ann@example.com')
   const store = new AlertStore(world.people.db, () => 0)
-  const alert = { rule: { kind: 'balance_below', thresholdPicos: usd('1') }, emails: [], webhooks: [], createdBy: '' } as const
-  await store.addAlert({ ...alert, id: 'alert_off', accountId: 'acc_north', isEnabled: false })
-  expect(await begun(`${world.folder}/ledger.db`, () => world.people)).toBe(0)
-  await store.addAlert({ ...alert, id: 'alert_on', accountId: 'acc_north', isEnabled: true })
-  expect(await begun(`${world.folder}/ledger.db`, () => world.people)).toBe(1)
+  const rule = { kind: 'balance_below', thresholdPicos: usd('1') } as const
+  await store.addAlert({ rule, emails: [], webhooks: [], createdBy: '', id: 'alert_1', accountId: 'acc_north', ...alert })
+  return world
+}
+
+test('without a file of people, or with one without alerts, nothing is opened', async () => {
+  const [off, on] = [await worldWith({ isEnabled: false }), await worldWith({ isEnabled: true })]
+  const starts = [`${off.folder}/elsewhere/ledger.db`, `${off.folder}/ledger.db`].map((ledgerPath) => ({ ledgerPath, people: off.people }))
+  expect(await asking([...starts, { ledgerPath: `${on.folder}/ledger.db`, people: on.people }])).toEqual([false, false, true])
 })
 
 postgresSuite('on Postgres', () => {
@@ -51,7 +54,7 @@ postgresSuite('on Postgres', () => {
 
   postgresTest('a start goes on with what another node has left', async () => {
     const world = new PeopleWorld()
-    people = world
+    ends.push(() => world.remove())
     const { world: gateway } = makeTestWorld()
     const config = () => ({ ledger: { kind: 'postgres' }, alerts: { allowPrivate: false } }) as never
     const store = new AlertStore(world.people.db, gateway.clock.now)
@@ -65,7 +68,8 @@ postgresSuite('on Postgres', () => {
     })
     const event = { type: 'alert.test', timestamp: '', data: { alert_id: null, account_id: 'acc_north' } } as const
     await store.tell('acc_north', { eventId: 'evt_1', event }, { emails: [], webhooks: ['hook_1'] })
-    alerts = alertsOfGateway({ world: gateway, config, people: () => world.people, mailer: undefined, sendChat: undefined })
+    const alerts = alertsOfGateway({ world: gateway, config, people: () => world.people, mailer: undefined, sendChat: undefined })
+    ends.push(() => alerts.close())
     alerts.begin()
     const attempts = async () => (await world.people.db.get<{ attempts: number }>('SELECT attempts FROM deliveries'))?.attempts
     await until(async () => (await attempts()) !== 0)
