@@ -3,10 +3,11 @@
 import { parentPort } from 'node:worker_threads'
 import { type Loss, type TcpProxy, tcpProxy } from './tcp-proxy.ts'
 
-export type ProxyOrder = 'part' | 'cut' | 'heal' | 'close' | Loss | Readonly<{ targetPort: number }> | Readonly<{ leadsTo: number }>
+export type ProxyOrder = 'part' | 'cut' | 'heal' | 'close' | 'say' | Loss | Readonly<{ targetPort: number }> | Readonly<{ leadsTo: number }>
 
 let proxy: TcpProxy | undefined
 parentPort?.on('message', async (order: ProxyOrder) => {
+  if (order === 'say') return parentPort?.postMessage('obeyed')
   if (typeof order === 'string') return proxy?.[order]()
   if ('text' in order) return proxy?.lose(order)
   if ('leadsTo' in order) return proxy?.lead(order.leadsTo)

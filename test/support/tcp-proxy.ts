@@ -101,8 +101,14 @@ export function tcpProxy(targetPort: number): Promise<TcpProxy> {
   return promise
 }
 
+/** An order crosses to the proxy's thread: what is sent meanwhile may pass before it holds. */
+type Obedient = Readonly<{
+  /** Resolves when all orders so far hold. */
+  obeyed(): Promise<void>
+}>
+
 /** The same on a thread of its own. */
-export async function tcpProxyThread(targetPort: number): Promise<TcpProxy> {
+export async function tcpProxyThread(targetPort: number): Promise<TcpProxy & Obedient> {
   const worker = new Worker(new URL('./tcp-proxy-thread.ts', import.meta.url))
   const tell = (order: ProxyOrder): void => worker.postMessage(order)
   const { promise, resolve } = Promise.withResolvers<number>()
@@ -116,5 +122,11 @@ export async function tcpProxyThread(targetPort: number): Promise<TcpProxy> {
     lose: tell,
     lead: (leadsTo) => tell({ leadsTo }),
     close: () => worker.terminate(),
+    obeyed: () => {
+      const { promise: said, resolve: hear } = Promise.withResolvers<void>()
+      worker.addEventListener('message', () => hear(), { once: true })
+      tell('say')
+      return said
+    },
   }
 }

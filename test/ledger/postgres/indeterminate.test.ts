@@ -36,7 +36,10 @@ async function openNode() {
   const hold = async (requestId: string, amount: string) =>
     await ledger.hold(holdRequest(requestId, 'key_1', usd(amount), { now: Date.now() }))
   const settle = (requestId: string) => ledger.settle(settlement(requestId, { input: 10 }, { now: Date.now() }))
-  const lose = (loss: Omit<Loss, 'of'>): void => crossing.lose({ ...loss, of: 'tollgate n writes' })
+  const lose = async (loss: Omit<Loss, 'of'>): Promise<void> => {
+    crossing.lose({ ...loss, of: 'tollgate n writes' })
+    await crossing.obeyed()
+  }
   const balance = (): bigint | undefined => ledger.keyBalanceOf('key_1')?.account.balancePicos
   const rows = async () => {
     const outside = asking(url)
@@ -67,7 +70,7 @@ for (const [what, from, added] of [
 ] as const) {
   postgresTest(`an act whose commit was not answered, and ${what}: memory follows the rows, and once more is once`, async () => {
     const { ledger, crossing, lose, balance, rows, close } = await openNode()
-    lose({ text: 'COMMIT', from })
+    await lose({ text: 'COMMIT', from })
     expect(await ledger.operate({ ...credit, now: Date.now() })).toEqual({ result: 'unavailable' })
     expect((await rows())?.balance).toBe(usd('10') + added)
     expect(balance()).toBe(usd('10'))
@@ -91,7 +94,7 @@ for (const [what, loss, spent] of [
     expect(await settle('req_0')).toBe('settled')
     await ledger.findKey(sha256('key_1'))
     expect(await hold('req_1', '0.5')).toBe('held')
-    lose(loss)
+    await lose(loss)
     expect(await settle('req_1')).toBe('settled')
     // Unless the thread has come back by itself and replayed it: then it is there, and once.
     const { balance: left, receipts = 0n } = (await rows()) ?? {}
