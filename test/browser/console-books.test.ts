@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
 import { dayAt, dayText } from '../../src/core/utc.ts'
 import { apiClient } from '../support/api-client.ts'
+import { until } from '../support/until.ts'
 import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 import { sampleBooks } from './sample-books.ts'
@@ -106,6 +107,44 @@ test('a budget of an account is set by keyboard, and what it has left is on the 
   await page.keyboard.press('Enter')
   await dialog(page).waitFor({ state: 'detached' })
   await budgets.getByText(/a month left until .* spent \(of the account, set by the operator\)/).waitFor()
+  await close()
+})
+
+test('keys and accounts are ordered by a click, which the address says; disabled keys are counted and shown on demand; acts on a key are a menu, by keyboard', async () => {
+  const { page, go, close } = await enter()
+  await go('/keys')
+  await page.getByText(/\d+ disabled keys not shown/).waitFor()
+  expect(await page.getByRole('row', { name: /Litware/ }).count()).toBe(0)
+  await page.getByRole('button', { name: 'Show them' }).click()
+  await page.getByRole('row', { name: /Litware ci/ }).waitFor()
+  await page.getByRole('columnheader', { name: 'Key' }).getByRole('button').focus()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/order=name/)
+  await page.getByRole('columnheader', { name: 'Key', exact: true }).and(page.locator('[aria-sort=ascending]')).waitFor()
+  const names = async () => (await page.locator('.rows tbody .name').allTextContents()).map((name) => name.toLowerCase())
+  await until(async () => (await names()).at(-1) === 'northwind production')
+  expect((await names()).slice(1)).toEqual((await names()).slice(1).toSorted())
+  await page.reload()
+  await page.getByRole('row', { name: /Litware ci/ }).waitFor()
+  const menu = page.getByRole('button', { name: 'Acts on Contoso ci' })
+  await menu.focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Extend… Contoso ci' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Extend… Contoso ci' }).waitFor({ state: 'hidden' })
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await dialog(page).getByText('Contoso ci').first().waitFor()
+  await go('/accounts')
+  await page.getByRole('columnheader', { name: 'Balance' }).getByRole('button').click()
+  await page.waitForURL(/order=-balance/)
+  const balances = () =>
+    page.locator('.rows tbody td:nth-child(2) data').evaluateAll((all) => all.map((one) => Number(one.getAttribute('value'))))
+  await until(async () => {
+    const found = await balances()
+    return found.length > 4 && found.every((balance, index) => index === 0 || balance <= (found[index - 1] ?? 0))
+  })
   await close()
 })
 

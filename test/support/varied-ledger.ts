@@ -7,6 +7,7 @@ import { type UpstreamCost, WHOLE_FACTOR } from '../../src/core/upstream-cost.ts
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { DAY_MS, dayAt } from '../../src/core/utc.ts'
 import { hourAt, PERS } from '../../src/core/windows.ts'
+import { EVERY_ACCOUNT_ORDER, EVERY_KEY_ORDER } from '../../src/ledger/reading/list-orders.ts'
 import type { Question } from '../../src/ledger/reading/reports.ts'
 import { createKey, holdTask, type Machine, NOW, openMachine, operateTask, RATES, settleTask, sha256, usd } from './ledger.ts'
 import type { Random } from './seed.ts'
@@ -151,8 +152,13 @@ export function everyQuestion(requestIds: readonly string[]): readonly Asked[] {
       (search): readonly Asked[] => [
         { kind: 'accounts', search, limit },
         { kind: 'keys', search, limit },
+        { kind: 'orderedAccounts', order: '-balance', search, limit },
+        { kind: 'orderedKeys', order: 'name', search, limit, onlyActive: true },
       ],
     ),
+    ...EVERY_ACCOUNT_ORDER.map((order): Asked => ({ kind: 'orderedAccounts', order, limit })),
+    ...EVERY_KEY_ORDER.map((order): Asked => ({ kind: 'orderedKeys', order, limit })),
+    { kind: 'orderedKeys', order: '-spent', accountId: 'acc_a', onlyActive: true, limit },
     { kind: 'allReceipts', limit },
     { kind: 'allReceipts', limit, outcome: 'drain' },
     { kind: 'attempts', limit },

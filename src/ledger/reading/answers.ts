@@ -81,6 +81,10 @@ function answerToOperators({ console, operators }: Answers, question: ConsoleQue
       return console.accounts(question)
     case 'keys':
       return console.keys(question)
+    case 'orderedAccounts':
+      return console.orderedAccounts(question)
+    case 'orderedKeys':
+      return console.orderedKeys(question)
     case 'allReceipts':
       return console.receipts(question)
     case 'anyReceipt':

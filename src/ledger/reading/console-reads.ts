@@ -8,20 +8,18 @@ import { type Connection, ormOf } from '../sql/connection.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'
 import { CodeLists } from './code-lists.ts'
 import type { AlertFact, AlertKey, ConsoleFindings, ListedAccount } from './console-reports.ts'
-import { accountColumns, keyColumns, listedKey, listedKeyColumns } from './key-columns.ts'
+import { keyColumns, listedAccount, listedAccountColumns, listedKey, listedKeyColumns } from './key-columns.ts'
 import { type MarginPart, marginPart } from './margin-reads.ts'
-import { beginsWith, startsWith } from './name-search.ts'
+import { beginsWith, LAST4, startsWith } from './name-search.ts'
 import { OperatorLists } from './operator-lists.ts'
 import { OperatorReceipts } from './operator-receipts.ts'
+import { OrderedLists } from './ordered-lists.ts'
 import { type Page, pageOf } from './page.ts'
 import type { QuestionOf } from './reports.ts'
 import { type RepricedPart, repricedPart } from './repriced-receipts.ts'
 import { SpendReads } from './spend-reads.ts'
 
-const KEYS_COUNTED_MAX = 1_000
 const DISPLAYS_MAX = 20
-/** The last four characters of a secret, as its display form shows them. */
-const LAST4 = /^(?:sk-…?|…)?([0-9A-Za-z]{4})$/
 
 export class ConsoleReads {
   readonly #db: Connection
@@ -30,6 +28,7 @@ export class ConsoleReads {
   readonly #receipts: OperatorReceipts
   readonly #spend: SpendReads
   readonly #codes: CodeLists
+  readonly #ordered: OrderedLists
 
   /** `db`: a connection that gives integers as bigints. */
   constructor(db: Connection) {
@@ -39,6 +38,7 @@ export class ConsoleReads {
     this.#receipts = new OperatorReceipts(db)
     this.#spend = new SpendReads(db)
     this.#codes = new CodeLists(db)
+    this.#ordered = new OrderedLists(db)
   }
 
   accounts({ search = '', after, limit }: QuestionOf<'accounts'>): Page<ListedAccount> | undefined {
@@ -46,18 +46,13 @@ export class ConsoleReads {
     if (after !== undefined && last === undefined) return undefined
     const { where, order } = lookUp(accounts, 'acc_', search, last)
     const rows = this.#orm
-      .select({ ...accountColumns, keyCount: KEY_COUNT })
+      .select(listedAccountColumns)
       .from(accounts)
       .where(where)
       .orderBy(...order)
       .limit(limit + 1)
       .all()
-    const counted = rows.map(({ keyCount, ...account }) => ({
-      ...account,
-      keyCount: Math.min(keyCount, KEYS_COUNTED_MAX),
-      hasMoreKeys: keyCount > KEYS_COUNTED_MAX,
-    }))
-    return pageOf(counted, limit, ({ id }) => id)
+    return pageOf(rows.map(listedAccount), limit, ({ id }) => id)
   }
 
   keys({ search = '', after, limit }: QuestionOf<'keys'>): Page<ListedKey> | undefined {
@@ -74,6 +69,14 @@ export class ConsoleReads {
       .where(eq(keySecrets.display, displayOf(last4)))
     const found = this.#keyRows(sql`${keys.number} in ${ofSecret}`, [desc(keys.number)], DISPLAYS_MAX)
     return { ...page, rows: [...found, ...page.rows.filter(({ id }) => !found.some((key) => key.id === id))] }
+  }
+
+  orderedAccounts({ kind: _, ...query }: QuestionOf<'orderedAccounts'>): ConsoleFindings['orderedAccounts'] {
+    return this.#ordered.accounts(query)
+  }
+
+  orderedKeys({ kind: _, ...query }: QuestionOf<'orderedKeys'>): ConsoleFindings['orderedKeys'] {
+    return this.#ordered.keys(query)
   }
 
   receipts({ kind: _, accountId, keyId, modelId, outcome, tag, only, from, to, after, limit }: QuestionOf<'allReceipts'>) {
@@ -165,11 +168,6 @@ export class ConsoleReads {
 
 const PLACE_OF_ACCOUNT = { id: accounts.id, name: accounts.name, number: accounts.number }
 const PLACE_OF_KEY = { id: keys.id, name: keys.name, number: keys.number }
-
-const KEY_COUNT =
-  sql`(select count(*) from (select 1 from keys where keys.account_number = accounts.number limit ${sql.raw(String(KEYS_COUNTED_MAX + 1))}) counted)`.mapWith(
-    Number,
-  )
 
 const spentOf = (day: number) =>
   sql`(select cast(coalesce(sum(cost_picos), 0) as bigint) from usage_daily where key_number = keys.number and day = ${day})`.mapWith(

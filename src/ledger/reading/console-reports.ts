@@ -7,6 +7,7 @@ import type { ReceiptRow } from '../columns/receipt.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'
 import type { AttemptRow } from './attempt-rows.ts'
 import type { BatchRow, CodeRow } from './code-lists.ts'
+import type { AccountOrder, KeyOrder, Ordered, OrderedQuery } from './list-orders.ts'
 import type { MarginPart, MarginQuery } from './margin-reads.ts'
 import type { AuditRow, CreditRow } from './operator-lists.ts'
 import type { Page } from './page.ts'
@@ -22,6 +23,10 @@ export type ConsoleQuestion =
   | (Readonly<{ kind: 'accounts'; search?: string }> & Paging)
   /** Keys, in the same way. A search of four characters, with or without `sk-…`, also finds keys whose secret ends with them: at most 20, at the top of the first page. */
   | (Readonly<{ kind: 'keys'; search?: string }> & Paging)
+  /** Accounts by a figure or name, of the newest 10,000 or the first 10,000 that are found; `after`: a place in that order. */
+  | (Readonly<{ kind: 'orderedAccounts' }> & OrderedQuery<AccountOrder>)
+  /** Keys in the same way, of one account or all. */
+  | (Readonly<{ kind: 'orderedKeys' }> & OrderedQuery<KeyOrder>)
   /** Receipts; of a key or account in the order of settles, otherwise by request id. `only`: receipts that cost more than was held, or that were waived. */
   | (Readonly<{
       kind: 'allReceipts'
@@ -55,6 +60,8 @@ export type ConsoleQuestion =
 export type ConsoleFindings = {
   accounts: Page<ListedAccount> | undefined
   keys: Page<ListedKey> | undefined
+  orderedAccounts: Ordered<ListedAccount> | undefined
+  orderedKeys: Ordered<ListedKey> | undefined
   allReceipts: Page<ReceiptRow> | undefined
   /** `receipt`: undefined if there are only upstream calls, which no client paid for. */
   anyReceipt: Readonly<{ receipt: ReceiptRow | undefined; attempts: readonly AttemptRow[] }> | undefined

@@ -58,3 +58,18 @@ export const accountColumns = {
   toppedUpAt: accounts.toppedUpAt,
   createdAt: accounts.createdAt,
 }
+
+const KEYS_COUNTED_MAX = 1_000
+
+const KEY_COUNT =
+  sql`(select count(*) from (select 1 from keys where keys.account_number = accounts.number limit ${sql.raw(String(KEYS_COUNTED_MAX + 1))}) counted)`.mapWith(
+    Number,
+  )
+
+export const listedAccountColumns = { ...accountColumns, keyCount: KEY_COUNT }
+
+export const listedAccount = <Row extends Readonly<{ keyCount: number }>>({ keyCount, ...account }: Row) => ({
+  ...account,
+  keyCount: Math.min(keyCount, KEYS_COUNTED_MAX),
+  hasMoreKeys: keyCount > KEYS_COUNTED_MAX,
+})

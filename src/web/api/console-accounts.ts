@@ -8,9 +8,10 @@ import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { change } from './change.ts'
-import { ACT_ID, AFTER, amountOf, type ConsoleActs, NO_STORE, REASON, REF, refOf, USD } from './console-acts.ts'
+import { ACT_ID, amountOf, type ConsoleActs, NO_STORE, REASON, REF, refOf, USD } from './console-acts.ts'
 import { accountDocument, holdDocument, listedAccount } from './console-documents.ts'
 import { keyDocument } from './key-document.ts'
+import { ACCOUNTS_QUERY, type AccountsQuery, KEYS_QUERY, type KeysQuery, orderDocument, orderOf } from './list-order.ts'
 import { NAME, wrongName } from './name-field.ts'
 
 const PAGE = 50
@@ -24,7 +25,9 @@ function accountLooks({ world, people }: Site, { ask }: ConsoleActs) {
   const { ledger, clock } = world
   const holdsOf = (accountId: string) => ledger.holds().filter((hold) => hold.accountId === accountId)
 
-  const list = async ({ search, after }: Readonly<{ search?: string; after?: string }>, caller: Caller) => {
+  const list = async (query: AccountsQuery, caller: Caller) => {
+    if (query.order !== undefined) return ordered(query, caller)
+    const { search, after } = query
     const page = await ask<'accounts'>(caller, {
       kind: 'accounts',
       limit: PAGE,
@@ -32,20 +35,25 @@ function accountLooks({ world, people }: Site, { ask }: ConsoleActs) {
       ...(after === undefined ? {} : { after }),
     })
     if (page === undefined) return missing()
-    return page instanceof Response ? page : { data: page.rows.map(listedAccount), next_cursor: page.next }
+    return page instanceof Response ? page : { data: page.rows.map(listedAccount), next_cursor: page.next, ordered: null }
   }
-  const keysOf = async (accountId: string, { after }: Readonly<{ after?: string }>, caller: Caller) => {
-    const page = await ask<'accountKeys'>(caller, {
-      kind: 'accountKeys',
-      accountId,
-      limit: PAGE,
-      ...(after === undefined ? {} : { after }),
-    })
+  const ordered = async ({ order, ...query }: AccountsQuery, caller: Caller) => {
+    const page = await ask<'orderedAccounts'>(caller, { kind: 'orderedAccounts', limit: PAGE, ...orderOf(order, query) })
+    if (page === undefined) return missing()
+    return page instanceof Response ? page : { data: page.rows.map(listedAccount), next_cursor: page.next, ordered: orderDocument(page) }
+  }
+  const keysOf = async (accountId: string, { order, hide, ...query }: KeysQuery, caller: Caller) => {
+    const onlyActive = hide !== undefined
+    const page = await ask<'orderedKeys'>(caller, { kind: 'orderedKeys', accountId, limit: PAGE, onlyActive, ...orderOf(order, query) })
     if (page === undefined) return missing()
     if (page instanceof Response) return page
     const holds = holdsOf(accountId)
     const runningOf = (keyId: string) => holds.filter((hold) => hold.keyId === keyId).length
-    return { data: page.rows.map((key) => keyDocument(key, ledger, runningOf(key.id), clock.now())), next_cursor: page.next }
+    return {
+      data: page.rows.map((key) => keyDocument(key, ledger, runningOf(key.id), clock.now())),
+      next_cursor: page.next,
+      ordered: orderDocument(page),
+    }
   }
   const found = async (accountId: string, caller: Caller) => (await ask<'account'>(caller, { kind: 'account', accountId })) ?? missing()
   const document = async (accountId: string, caller: Caller) => {
@@ -113,7 +121,7 @@ export function consoleAccounts(site: Site, acts: ConsoleActs) {
     })
     .get('', ({ caller, query }) => list(query, caller), {
       person: true,
-      query: t.Object({ search: t.Optional(t.String({ maxLength: 200 })), after: AFTER }),
+      query: ACCOUNTS_QUERY,
     })
     .post('', ({ caller, body }) => create(caller, body), { person: true, body: CREATE })
     .get('/:accountId', ({ caller, params }) => document(params.accountId, caller), { person: true })
@@ -131,6 +139,6 @@ export function consoleAccounts(site: Site, acts: ConsoleActs) {
     })
     .get('/:accountId/keys', ({ caller, params, query }) => keysOf(params.accountId, query, caller), {
       person: true,
-      query: t.Object({ after: AFTER }),
+      query: KEYS_QUERY,
     })
 }

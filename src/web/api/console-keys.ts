@@ -8,10 +8,11 @@ import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { change } from './change.ts'
-import { ACT_ID, AFTER, type ConsoleActs, NO_STORE, REASON } from './console-acts.ts'
+import { ACT_ID, type ConsoleActs, NO_STORE, REASON } from './console-acts.ts'
 import { extend, renameAndLimit, setActive, setRates } from './key-changes.ts'
 import { keyDocument } from './key-document.ts'
 import { DAYS_MORE, ENDS_PROMISED, LIMIT_USD, limitOf, OVERLAP_HOURS, RATES_SET } from './key-fields.ts'
+import { KEYS_QUERY, type KeysQuery, orderDocument, orderOf } from './list-order.ts'
 import { NAME, wrongName } from './name-field.ts'
 
 const PAGE = 50
@@ -40,17 +41,13 @@ function keyActs({ world }: Site, { ask, perform, oldForm }: ConsoleActs) {
     account_id: key.accountId,
     account_name: key.accountName,
   })
-  const list = async ({ search, after }: Readonly<{ search?: string; after?: string }>, caller: Caller) => {
-    const page = await ask<'keys'>(caller, {
-      kind: 'keys',
-      limit: PAGE,
-      ...(search === undefined ? {} : { search }),
-      ...(after === undefined ? {} : { after }),
-    })
+  const list = async ({ order, hide, ...query }: KeysQuery, caller: Caller) => {
+    const onlyActive = hide !== undefined
+    const page = await ask<'orderedKeys'>(caller, { kind: 'orderedKeys', limit: PAGE, onlyActive, ...orderOf(order, query) })
     if (page === undefined) return missing()
     if (page instanceof Response) return page
     const running = runningOf()
-    return { data: page.rows.map((key) => shown(key, running.get(key.id) ?? 0)), next_cursor: page.next }
+    return { data: page.rows.map((key) => shown(key, running.get(key.id) ?? 0)), next_cursor: page.next, ordered: orderDocument(page) }
   }
   const found = async (keyId: string, caller: Caller): Promise<ListedKey | Response> => {
     const page = await ask<'keys'>(caller, { kind: 'keys', search: keyId, limit: 1 })
@@ -111,7 +108,7 @@ export function consoleKeys(site: Site, acts: ConsoleActs) {
     })
     .get('', ({ caller, query }) => list(query, caller), {
       person: true,
-      query: t.Object({ search: t.Optional(t.String({ maxLength: 200 })), after: AFTER }),
+      query: KEYS_QUERY,
     })
     .get('/plans', () => ({ data: [...catalog().plans.keys()] }), { person: true })
     .get('/:keyId', ({ caller, params }) => document(params.keyId, caller), { person: true })

@@ -9,12 +9,16 @@ import { ratesAsSet } from '../../core/token-buckets.ts'
 import type { Operation } from '../../ledger/operation.ts'
 import { newKey, type RandomBytes, rotation } from '../../ledger/operations/key-writes.ts'
 import type { ListedKey } from '../../ledger/reading/account-reports.ts'
+import type { Ordered } from '../../ledger/reading/list-orders.ts'
+import type { Page } from '../../ledger/reading/page.ts'
+import type { Reports } from '../../ledger/reading/reports.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import type { Caller } from './caller.ts'
 import { change } from './change.ts'
 import { keyDocument } from './key-document.ts'
 import { type CREATE, limitOf, type ROTATE } from './key-fields.ts'
+import { type KeysQuery, orderDocument, orderOf } from './list-order.ts'
 import { wrongName } from './name-field.ts'
 import type { Running } from './running.ts'
 import { refuseUnread } from './unread.ts'
@@ -39,17 +43,17 @@ export function keyActs({ world }: Pick<Site, 'world'>, running: Running) {
     ...keyDocument(key, ledger, count, clock.now()),
     plan_rates: planRatesOf(world.catalog().plans.get(key.plan)),
   })
-  const list = async (accountId: string, { after }: Readonly<{ after?: string }>, { person }: Caller) => {
-    const page = await reports.ask(`person:${person.id}`, {
-      kind: 'accountKeys',
-      accountId,
-      limit: PAGE,
-      ...(after === undefined ? {} : { after }),
-    })
+  /** Newest first by the ids of keys, unless an order or a search is asked for. */
+  const list = async (accountId: string, query: KeysQuery, caller: Caller) => {
+    const page = await keyPage(reports, accountId, query, caller)
     if (page === undefined) return missing()
     if (typeof page === 'string') return refuseUnread(page)
     const counts = running.ofAccount(accountId)
-    return { data: page.rows.map((key) => shown(key, counts.get(key.id) ?? 0)), next_cursor: page.next }
+    return {
+      data: page.rows.map((key) => shown(key, counts.get(key.id) ?? 0)),
+      next_cursor: page.next,
+      ordered: isOrdered(page) ? orderDocument(page) : null,
+    }
   }
   const found = async ({ accountId, keyId }: Of, { person }: Caller): Promise<ListedKey | Response> => {
     const key = await reports.ask(`person:${person.id}`, { kind: 'accountKey', accountId, keyId })
@@ -94,6 +98,21 @@ export function keyActs({ world }: Pick<Site, 'world'>, running: Running) {
   }
   return { list, document, changed, create, rotate }
 }
+
+const keyPage = (reports: Reports, accountId: string, { order, hide, ...query }: KeysQuery, { person }: Caller) => {
+  const client = `person:${person.id}`
+  if (order === undefined && hide === undefined && query.search === undefined)
+    return reports.ask(client, {
+      kind: 'accountKeys',
+      accountId,
+      limit: PAGE,
+      ...(query.after === undefined ? {} : { after: query.after }),
+    })
+  const onlyActive = hide !== undefined
+  return reports.ask(client, { kind: 'orderedKeys', accountId, limit: PAGE, onlyActive, ...orderOf(order, query) })
+}
+
+const isOrdered = (page: Page<ListedKey>): page is Ordered<ListedKey> => 'among' in page
 
 const NOT_WRITTEN = 'The gateway cannot write at this moment. Look whether it was done before you try again'
 

@@ -1,12 +1,13 @@
 /** The keys of an account, for its people: its members read, its owners write. Rules: pages.md "Keys of an account". */
 
-import { Elysia, t } from 'elysia'
+import { Elysia } from 'elysia'
 import type { Site } from '../site.ts'
 import { callerMacro } from './caller.ts'
 import { keyActs } from './key-acts.ts'
 import { BUDGET, keyBudgets } from './key-budgets.ts'
 import { extend, renameAndLimit, setActive } from './key-changes.ts'
 import { CHANGE, CREATE, EXTEND, ROTATE } from './key-fields.ts'
+import { KEYS_QUERY } from './list-order.ts'
 import { runningOf } from './running.ts'
 
 export function keyRoutes(site: Pick<Site, 'world' | 'people'>) {
@@ -22,7 +23,7 @@ export function keyRoutes(site: Pick<Site, 'world' | 'people'>) {
     })
     .get('/keys', ({ caller, params, query }) => list(params.accountId, query, caller), {
       member: 'reader',
-      query: t.Object({ after: t.Optional(t.String({ maxLength: 100 })) }),
+      query: KEYS_QUERY,
     })
     .get('/running', ({ params: { accountId } }) => ({ running: Object.fromEntries(running.ofAccount(accountId)) }), { member: 'reader' })
     .get('/keys/:keyId', ({ caller, params }) => document(params, caller), { member: 'reader' })

@@ -6,6 +6,7 @@ import { Badge } from '../../parts/badge.tsx'
 import type { Column } from '../../parts/columns.ts'
 import { useKeyset } from '../../parts/keyset.ts'
 import { Meter } from '../../parts/meter.tsx'
+import { asked, LeftOut, useHidden, useListChoice } from '../../parts/order.tsx'
 import { rateWords } from '../../parts/rate-words.ts'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount } from '../../parts/show-time.ts'
@@ -23,11 +24,14 @@ import { MakeKey } from './make-key.tsx'
 export const Keys = ({ account }: AccountPageProps) => {
   const isOwner = account.role === 'owner'
   const { cursor, hasNewer, older, newer, first } = useKeyset()
-  const query = cursor === undefined ? {} : { after: cursor }
-  const { loaded, again } = useAsked(() => keysOf(account.id).get({ query }), [account.id, cursor])
+  const [changing, setChanging] = useState<string>()
+  const order = useListChoice('order')
+  const hidden = useHidden()
+  // A key that is disabled in the dialog stays in the list until that is closed.
+  const query = { ...asked(order, hidden.isHiding && changing === undefined), ...(cursor === undefined ? {} : { after: cursor }) }
+  const { loaded, again } = useAsked(() => keysOf(account.id).get({ query }), [account.id, JSON.stringify(query)])
   const running = useRunning(account.id, again)
   const [isMaking, setMaking] = useState(false)
-  const [changing, setChanging] = useState<string>()
   const changed = loaded.value?.data.find(({ id }) => id === changing)
   const make = () => (
     <button type="button" class="primary" onClick={() => setMaking(true)}>
@@ -40,8 +44,8 @@ export const Keys = ({ account }: AccountPageProps) => {
         {isOwner && make()}
       </PageHead>
       <Show loaded={loaded} again={again} lines={8}>
-        {({ data, next_cursor }) =>
-          data.length === 0 && !hasNewer ? (
+        {({ data, next_cursor, ordered }) =>
+          data.length === 0 && !hasNewer && (ordered?.left_out ?? 0) === 0 ? (
             <Empty title={WORDS.none}>
               <p>{isOwner ? WORDS.noneLede : WORDS.noneReader}</p>
               {isOwner && make()}
@@ -49,8 +53,16 @@ export const Keys = ({ account }: AccountPageProps) => {
           ) : (
             <>
               {data[0]?.is_account_active === false && <p class="note bad">{WORDS.accountOff}</p>}
-              <Table label="Keys" columns={columnsOf(running, isOwner ? setChanging : undefined)} rows={data} keyOf={({ id }) => id} />
-              <Pager hasNewer={hasNewer} next={next_cursor} older={older} newer={newer} />
+              <LeftOut ordered={ordered} {...hidden} what="keys" />
+              <Table
+                label="Keys"
+                columns={columnsOf(running, isOwner ? setChanging : undefined)}
+                rows={data}
+                keyOf={({ id }) => id}
+                order={order}
+                kept="keys"
+              />
+              <Pager hasNewer={hasNewer} next={next_cursor} older={older} newer={newer} isOrdered={order.value !== ''} />
             </>
           )
         }
@@ -81,6 +93,7 @@ function columnsOf(
   return [
     {
       name: 'Key',
+      order: 'name',
       cell: ({ name, display, rates, plan_rates }) => (
         <div class="named">
           <span class="name">{name === '' ? 'without a name' : name}</span>
@@ -108,6 +121,7 @@ function columnsOf(
     },
     {
       name: 'Spent',
+      order: 'spent',
       onCard: 'first',
       usd: ({ spent_usd }) => spent_usd,
       cell: ({ spent_usd, limit_usd }, places) => (
@@ -125,9 +139,14 @@ function columnsOf(
         </div>
       ),
     },
-    { name: 'Expires', cell: ({ expires_at }) => (expires_at === null ? <span class="quiet">never</span> : <Ago iso={expires_at} />) },
+    {
+      name: 'Expires',
+      order: 'expires',
+      cell: ({ expires_at }) => (expires_at === null ? <span class="quiet">never</span> : <Ago iso={expires_at} />),
+    },
     {
       name: 'Last use',
+      order: 'last_used',
       cell: ({ last_used_at }) => (last_used_at === null ? <span class="quiet">never</span> : <Ago iso={last_used_at} />),
     },
     ...(change === undefined

@@ -6,6 +6,7 @@ import { useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { CopyText } from '../../parts/copy.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
+import { asked, LeftOut, OrderNote, useHidden, useListChoice } from '../../parts/order.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { Empty, Show } from '../../parts/state.tsx'
 import { Pager, Table } from '../../parts/table.tsx'
@@ -92,8 +93,13 @@ const Keys = ({ account, turn, make }: Readonly<{ account: Account; turn: number
   const pages = useKeyset('keys_after')
   const { cursor } = pages
   const [changes, setChanges] = useState(0)
-  const query = cursor === undefined ? {} : { after: cursor }
-  const { loaded, again } = useAsked(() => api.accounts({ accountId: account.id }).keys.get({ query }), [account.id, cursor, turn, changes])
+  const order = useListChoice('keys_order', 'keys_after')
+  const hidden = useHidden('keys_shown', 'keys_after')
+  const query = { ...asked(order, hidden.isHiding), ...(cursor === undefined ? {} : { after: cursor }) }
+  const { loaded, again } = useAsked(
+    () => api.accounts({ accountId: account.id }).keys.get({ query }),
+    [account.id, JSON.stringify(query), turn, changes],
+  )
   return (
     <section class="stack" aria-label="Keys">
       <div class="page-head">
@@ -103,14 +109,16 @@ const Keys = ({ account, turn, make }: Readonly<{ account: Account; turn: number
         </button>
       </div>
       <Show loaded={loaded} again={again}>
-        {({ data, next_cursor }) => (
+        {({ data, next_cursor, ordered }) => (
           <>
+            <LeftOut ordered={ordered} {...hidden} what="keys" />
             {data.length === 0 ? (
               <Empty title="No key spends from this account yet" />
             ) : (
-              <KeyTable keys={data} changed={() => setChanges(changes + 1)} />
+              <KeyTable keys={data} changed={() => setChanges(changes + 1)} order={order} />
             )}
-            <Pager {...pages} next={next_cursor} />
+            <OrderNote ordered={ordered} order={order} what="keys" />
+            <Pager {...pages} next={next_cursor} isOrdered={order.value !== ''} />
           </>
         )}
       </Show>

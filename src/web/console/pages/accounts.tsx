@@ -4,9 +4,11 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { type Got, useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
+import type { Order } from '../../parts/columns.ts'
 import { Field } from '../../parts/field.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
 import { NameField, UsdField } from '../../parts/name-and-amount.tsx'
+import { asked, OrderNote, useListChoice } from '../../parts/order.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount } from '../../parts/show-time.ts'
 import { Empty, Show } from '../../parts/state.tsx'
@@ -26,8 +28,9 @@ export const AccountsPage = () => {
   const search = usePaused(text.trim())
   const pages = useKeyset()
   const { cursor } = pages
-  const query = { ...(search === '' ? {} : { search }), ...(cursor === undefined ? {} : { after: cursor }) }
-  const { loaded, again } = useAsked(() => api.accounts.get({ query }), [search, cursor])
+  const order = useListChoice('order')
+  const query = { ...asked(order, false), ...(search === '' ? {} : { search }), ...(cursor === undefined ? {} : { after: cursor }) }
+  const { loaded, again } = useAsked(() => api.accounts.get({ query }), [JSON.stringify(query)])
   return (
     <>
       <PageHead title="Accounts" lede="The balances that keys spend from.">
@@ -45,10 +48,11 @@ export const AccountsPage = () => {
         }}
       />
       <Show loaded={loaded} again={again} lines={10}>
-        {({ data, next_cursor }) => (
+        {({ data, next_cursor, ordered }) => (
           <>
-            {data.length === 0 ? <None isSearch={search !== ''} /> : <AccountTable accounts={data} />}
-            <Pager {...pages} next={next_cursor} />
+            {data.length === 0 ? <None isSearch={search !== ''} /> : <AccountTable accounts={data} order={order} />}
+            <OrderNote ordered={ordered} order={order} what="accounts" />
+            <Pager {...pages} next={next_cursor} isOrdered={order.value !== ''} />
           </>
         )}
       </Show>
@@ -68,12 +72,13 @@ const None = ({ isSearch }: Readonly<{ isSearch: boolean }>) =>
     </Empty>
   )
 
-const AccountTable = ({ accounts }: Readonly<{ accounts: readonly Account[] }>) => (
+const AccountTable = ({ accounts, order }: Readonly<{ accounts: readonly Account[]; order: Order }>) => (
   <Table
     label="Accounts"
     columns={[
       {
         name: 'Account',
+        order: 'name',
         cell: ({ id, name }: Account) => (
           <a class="named" href={`/console/accounts/${id}`}>
             <span class="name">{name === '' ? 'without a name' : name}</span>
@@ -81,15 +86,17 @@ const AccountTable = ({ accounts }: Readonly<{ accounts: readonly Account[] }>) 
           </a>
         ),
       },
-      { name: 'Balance', onCard: 'first', usd: ({ balance_usd }) => balance_usd },
+      { name: 'Balance', order: 'balance', onCard: 'first', usd: ({ balance_usd }) => balance_usd },
       { name: 'State', onCard: 'corner', cell: ({ is_active }) => <AccountState isActive={is_active} /> },
-      { name: 'Credited', usd: ({ credited_usd }) => credited_usd },
-      { name: 'Spent', onCard: 'first', usd: ({ spent_usd }) => spent_usd },
+      { name: 'Credited', order: 'credited', usd: ({ credited_usd }) => credited_usd },
+      { name: 'Spent', order: 'spent', onCard: 'first', usd: ({ spent_usd }) => spent_usd },
       { name: 'Keys', isFigure: true, cell: ({ keys, has_more_keys }) => `${showCount(keys)}${has_more_keys ? '+' : ''}` },
-      { name: 'Topped up', cell: ({ topped_up_at }) => (topped_up_at === null ? 'never' : <Ago iso={topped_up_at} />) },
+      { name: 'Topped up', order: 'topped_up', cell: ({ topped_up_at }) => (topped_up_at === null ? 'never' : <Ago iso={topped_up_at} />) },
     ]}
     rows={accounts}
     keyOf={({ id }) => id}
+    order={order}
+    kept="console accounts"
   />
 )
 

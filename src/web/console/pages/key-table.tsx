@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import { Badge, type Mood } from '../../parts/badge.tsx'
-import type { Column } from '../../parts/columns.ts'
+import type { Column, Order } from '../../parts/columns.ts'
 import { rateWords } from '../../parts/rate-words.ts'
 import { RowMenu } from '../../parts/row-menu.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -20,13 +20,14 @@ const CHANGES: readonly (readonly [KeyChange, string])[] = [
   ['rotate', 'Rotate…'],
 ]
 
-export const KeyTable = ({ keys, changed }: Readonly<{ keys: readonly Key[]; changed: () => void }>) => {
+export const KeyTable = ({ keys, changed, order }: Readonly<{ keys: readonly Key[]; changed: () => void; order: Order }>) => {
   const [open, setOpen] = useState<Readonly<{ key: Key; change: KeyChange }>>()
   const close = (): void => setOpen(undefined)
   const account: readonly Column<Key>[] = keys.some(({ account_id }) => account_id !== undefined)
     ? [
         {
           name: 'Account',
+          order: 'account',
           cell: ({ account_id, account_name }) => <Owner id={account_id} name={account_name} />,
         },
       ]
@@ -38,6 +39,7 @@ export const KeyTable = ({ keys, changed }: Readonly<{ keys: readonly Key[]; cha
         columns={[
           {
             name: 'Key',
+            order: 'name',
             cell: ({ id, name, display }: Key) => (
               <span class="named">
                 <a class="name" href={`/console/requests?key_id=${id}`} title={`Requests of ${id}`}>
@@ -49,13 +51,17 @@ export const KeyTable = ({ keys, changed }: Readonly<{ keys: readonly Key[]; cha
           },
           { name: 'State', onCard: 'first', cell: ({ state, is_limit_used }) => <KeyState state={state} isLimitUsed={is_limit_used} /> },
           ...account,
-          { name: 'Spent', onCard: 'first', usd: ({ spent_usd }) => spent_usd },
-          { name: 'Limit', usd: ({ limit_usd }) => limit_usd },
+          { name: 'Spent', order: 'spent', onCard: 'first', usd: ({ spent_usd }) => spent_usd },
+          { name: 'Limit', order: 'limit', usd: ({ limit_usd }) => limit_usd },
           ...(keys.some(({ rates }) => rates !== null)
             ? [{ name: 'Rates', cell: ({ rates }: Key) => (rates === null ? 'of its plan' : rateWords(rates)) }]
             : []),
-          { name: 'Expires', cell: ({ expires_at }) => (expires_at === null ? 'never' : <Ago iso={expires_at} />) },
-          { name: 'Last use', cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Ago iso={last_used_at} />) },
+          { name: 'Expires', order: 'expires', cell: ({ expires_at }) => (expires_at === null ? 'never' : <Ago iso={expires_at} />) },
+          {
+            name: 'Last use',
+            order: 'last_used',
+            cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Ago iso={last_used_at} />),
+          },
           {
             name: 'Change',
             isQuiet: true,
@@ -73,6 +79,8 @@ export const KeyTable = ({ keys, changed }: Readonly<{ keys: readonly Key[]; cha
         ]}
         rows={keys}
         keyOf={({ id }) => id}
+        order={order}
+        kept="console keys"
       />
       {open !== undefined && <ChangeKey keyOf={open.key} change={open.change} close={close} changed={changed} />}
     </>

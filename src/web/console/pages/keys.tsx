@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks'
 import { useAsked } from '../../parts/ask.ts'
 import { useKeyset } from '../../parts/keyset.ts'
+import { asked, LeftOut, OrderNote, useHidden, useListChoice } from '../../parts/order.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { Empty, Show } from '../../parts/state.tsx'
 import { Pager } from '../../parts/table.tsx'
@@ -15,8 +16,14 @@ export const KeysPage = () => {
   const search = usePaused(text.trim())
   const pages = useKeyset()
   const { cursor } = pages
-  const query = { ...(search === '' ? {} : { search }), ...(cursor === undefined ? {} : { after: cursor }) }
-  const { loaded, again } = useAsked(() => api.keys.get({ query }), [search, cursor])
+  const order = useListChoice('order')
+  const hidden = useHidden()
+  const query = {
+    ...asked(order, hidden.isHiding),
+    ...(search === '' ? {} : { search }),
+    ...(cursor === undefined ? {} : { after: cursor }),
+  }
+  const { loaded, again } = useAsked(() => api.keys.get({ query }), [JSON.stringify(query)])
   return (
     <>
       <PageHead title="Keys" lede="Of all accounts. A new key is made on the page of its account." />
@@ -30,14 +37,16 @@ export const KeysPage = () => {
         }}
       />
       <Show loaded={loaded} again={again} lines={10}>
-        {({ data, next_cursor }) => (
+        {({ data, next_cursor, ordered }) => (
           <>
+            <LeftOut ordered={ordered} {...hidden} what="keys" />
             {data.length === 0 ? (
               <Empty title={search === '' ? 'There are no keys yet' : 'No key begins or ends so'} />
             ) : (
-              <KeyTable keys={data} changed={again} />
+              <KeyTable keys={data} changed={again} order={order} />
             )}
-            <Pager {...pages} next={next_cursor} />
+            <OrderNote ordered={ordered} order={order} what="keys" />
+            <Pager {...pages} next={next_cursor} isOrdered={order.value !== ''} />
           </>
         )}
       </Show>
