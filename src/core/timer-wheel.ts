@@ -3,9 +3,11 @@
  * its driver turns it. An event that only postpones a time allocates nothing: the waiter checks its time when its turn comes, and enters again.
  */
 
-/** A waiter. It can be in one wheel, at one place. Only the wheel writes `tick`. */
+/** A waiter. It can be in one wheel, at one place. Only the wheel writes `tick` and `tickPlace`. */
 export interface Timed {
   tick: number
+  /** Where it stands among those of its tick. */
+  tickPlace?: number
   /** Called when its time has come. The waiter has left the wheel and may enter again. */
   onTime(nowMs: number): void
 }
@@ -18,7 +20,8 @@ export const TICK_MS = 16
 const SLOTS = 512
 
 export class TimerWheel {
-  readonly #slots: readonly Set<Timed>[] = Array.from({ length: SLOTS }, () => new Set<Timed>())
+  /** Arrays, for what core/in-flight.ts says of sets: a waiter refers to a whole stream. */
+  readonly #slots: readonly Timed[][] = Array.from({ length: SLOTS }, () => [])
   readonly #onFirst: () => void
   #lastTick = 0
   #size = 0
@@ -36,14 +39,20 @@ export class TimerWheel {
   set(timed: Timed, dueMs: number): void {
     this.drop(timed)
     timed.tick = Math.max(this.#lastTick + 1, Math.ceil(dueMs / TICK_MS))
-    this.#slot(timed.tick).add(timed)
+    timed.tickPlace = this.#slot(timed.tick).push(timed) - 1
     this.#size++
     if (this.#size === 1) this.#onFirst()
   }
 
   drop(timed: Timed): void {
     if (timed.tick === NO_TICK) return
-    this.#slot(timed.tick).delete(timed)
+    const slot = this.#slot(timed.tick)
+    const last = slot.pop()
+    if (last !== undefined && last !== timed) {
+      const place = timed.tickPlace ?? 0
+      slot[place] = last
+      last.tickPlace = place
+    }
     timed.tick = NO_TICK
     this.#size--
   }
@@ -54,7 +63,15 @@ export class TimerWheel {
     // However long the pause was, one round passes every slot.
     let at = Math.max(this.#lastTick + 1, tick - SLOTS + 1)
     this.#lastTick = Math.max(this.#lastTick, tick)
-    for (; at <= tick; at++) for (const timed of this.#slot(at)) if (timed.tick <= tick) this.#call(timed, nowMs)
+    for (; at <= tick; at++) this.#turnSlot(this.#slot(at), tick, nowMs)
+  }
+
+  /** From the end, since the last one takes the place of one that leaves: so none is passed over, whatever enters and leaves meanwhile. */
+  #turnSlot(slot: readonly Timed[], tick: number, nowMs: number): void {
+    for (let place = slot.length - 1; place >= 0; place--) {
+      const timed = slot[place]
+      if (timed !== undefined && timed.tick <= tick) this.#call(timed, nowMs)
+    }
   }
 
   #call(timed: Timed, nowMs: number): void {
@@ -62,7 +79,7 @@ export class TimerWheel {
     timed.onTime(nowMs)
   }
 
-  #slot(tick: number): Set<Timed> {
+  #slot(tick: number): Timed[] {
     const slot = this.#slots[tick % SLOTS]
     if (slot === undefined) throw new Error(`no tick: ${tick}`)
     return slot

@@ -2,6 +2,8 @@
 
 export interface LiveStream {
   readonly keyId: string
+  /** Where the stream stands among those that run. Only `LiveStreams` writes it. */
+  livePlace?: number | undefined
   /** Ends the stream with its format's error, for this reason. Resolves when it is settled. */
   stop(reason: 'disabled' | 'drain'): Promise<void>
 }
@@ -11,7 +13,8 @@ const CROWD_MIN = 1_000
 const CALM_SHARE = 0.05
 
 export class LiveStreams {
-  readonly #streams = new Set<LiveStream>()
+  /** An array, for what core/in-flight.ts says of sets: each stream refers to all of its request. */
+  readonly #streams: LiveStream[] = []
   readonly #onCalm: () => void
   #mostAtOnce = 0
   #isDraining = false
@@ -23,15 +26,21 @@ export class LiveStreams {
 
   /** Called in the turn in which the hold was granted, so that a key that is disabled later finds the stream here. */
   add(stream: LiveStream): void {
-    this.#streams.add(stream)
-    this.#mostAtOnce = Math.max(this.#mostAtOnce, this.#streams.size)
+    stream.livePlace = this.#streams.push(stream) - 1
+    this.#mostAtOnce = Math.max(this.#mostAtOnce, this.#streams.length)
     if (this.#isDraining) stream.stop('drain').catch(() => undefined)
   }
 
   remove(stream: LiveStream): void {
-    this.#streams.delete(stream)
-    if (this.#mostAtOnce < CROWD_MIN || this.#streams.size > CALM_SHARE * this.#mostAtOnce) return
-    this.#mostAtOnce = this.#streams.size
+    if (stream.livePlace === undefined) return
+    const last = this.#streams.pop()
+    if (last !== undefined && last !== stream) {
+      this.#streams[stream.livePlace] = last
+      last.livePlace = stream.livePlace
+    }
+    stream.livePlace = undefined
+    if (this.#mostAtOnce < CROWD_MIN || this.#streams.length > CALM_SHARE * this.#mostAtOnce) return
+    this.#mostAtOnce = this.#streams.length
     this.#onCalm()
   }
 

@@ -1,6 +1,7 @@
 /** A cut reaches the streams that it is for, all of them and no others. Rules: keys.md "Key records". */
 
 import { expect, test } from 'bun:test'
+import { NO_TICK, TimerWheel } from '../../src/core/timer-wheel.ts'
 import { type LiveStream, LiveStreams } from '../../src/relay/live-streams.ts'
 
 function makeStream(keyId: string): { stream: LiveStream; stops: string[] } {
@@ -19,6 +20,29 @@ test('a cut reaches every stream of its key and no other, and none that has ende
   live.remove(ended.stream)
   await live.cutKey('key_a')
   expect([running.stops, other.stops, ended.stops]).toEqual([['disabled'], [], []])
+})
+
+test('a stream that also waits in a wheel leaves both, in whatever order the others go', async () => {
+  const [live, wheel] = [new LiveStreams(), new TimerWheel()]
+  const told: string[] = []
+  const streams = Array.from({ length: 6 }, (_, place) => ({
+    keyId: 'key_a',
+    stop: () => Promise.resolve(void told.push(`stop ${place}`)),
+    tick: NO_TICK,
+    onTime: () => void told.push(`time ${place}`),
+  }))
+  for (const stream of streams) live.add(stream)
+  for (const stream of streams.toReversed()) wheel.set(stream, 100)
+  for (const stream of [streams[2], streams[0], streams[5], streams[1]]) {
+    if (stream === undefined) continue
+    wheel.drop(stream)
+    live.remove(stream)
+    live.remove(stream)
+  }
+  wheel.turn(1_000)
+  await live.cutKey('key_a')
+  expect(told.toSorted()).toEqual(['stop 3', 'stop 4', 'time 3', 'time 4'])
+  expect(wheel.isEmpty).toBe(true)
 })
 
 test('a shutdown stops what runs, and what begins after it at once', async () => {

@@ -4,6 +4,7 @@
  */
 
 import type { TokenRecord } from '../../core/api-token.ts'
+import { InFlight } from '../../core/in-flight.ts'
 import type { KeyRecord } from '../../core/key.ts'
 import type {
   Attempt,
@@ -47,7 +48,7 @@ export class GroupCommit implements Ledger {
   readonly #changes = new Listeners<KeyChange>()
   readonly #imports = new Listeners<undefined>()
   /** Settles that were sent and are not answered, by request id: a settle that is asked for twice gets the same answer. */
-  readonly #settles = new Map<string, Promise<Answers['settle']>>()
+  readonly #settles = new InFlight<string, Promise<Answers['settle']>>()
   #closed: Promise<void> | undefined
 
   constructor(options: GroupCommitOptions) {

@@ -3,6 +3,7 @@
  * "Twice is once".
  */
 
+import { InFlight } from '../../core/in-flight.ts'
 import { type Answer, type NumberedTask, type Task, unavailable } from '../task.ts'
 import type { Committed } from '../thread-messages.ts'
 
@@ -17,7 +18,7 @@ type Taken = Readonly<{ taken: readonly Pending[]; heard: readonly Heard[] }>
 const SENDS_MAX = 3
 
 export class PendingTasks {
-  readonly #pending = new Map<number, Pending>()
+  readonly #pending = new InFlight<number, Pending>()
   readonly #sendsMax: number
   #lastNumber = 0
 
@@ -41,9 +42,8 @@ export class PendingTasks {
     const taken: Pending[] = []
     const heard: Heard[] = []
     const hear = (number: number, answer: Answer): void => {
-      const pending = this.#pending.get(number)
+      const pending = this.#pending.take(number)
       if (pending === undefined) return
-      this.#pending.delete(number)
       taken.push(pending)
       heard.push(heardBy(pending, answer))
     }
@@ -54,15 +54,13 @@ export class PendingTasks {
 
   /** Removes and returns the tasks with which too many threads died. */
   takeWorn(): readonly Pending[] {
-    const worn = [...this.#pending].filter(([, { sends }]) => sends >= this.#sendsMax)
+    const worn = [...this.#pending.entries()].filter(([, { sends }]) => sends >= this.#sendsMax)
     for (const [number] of worn) this.#pending.delete(number)
     return worn.map(([, pending]) => pending)
   }
 
   take(numbers: readonly number[]): readonly Pending[] {
-    const taken = numbers.map((number) => this.#pending.get(number)).filter((pending) => pending !== undefined)
-    for (const number of numbers) this.#pending.delete(number)
-    return taken
+    return numbers.map((number) => this.#pending.take(number)).filter((pending) => pending !== undefined)
   }
 
   takeAll(): readonly Pending[] {
@@ -73,7 +71,7 @@ export class PendingTasks {
 
   /** All pending tasks, in the order in which they were asked. */
   tasks(): NumberedTask[] {
-    return [...this.#pending].map(([number, { task }]) => ({ number, task }))
+    return [...this.#pending.entries()].map(([number, { task }]) => ({ number, task }))
   }
 }
 

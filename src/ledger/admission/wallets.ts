@@ -3,6 +3,7 @@
  * reads no clock. Rules: money.md "Holds"; ledger.md "Wallets".
  */
 
+import { InFlight } from '../../core/in-flight.ts'
 import { shortageOf } from '../../core/key.ts'
 import type { GiveBackReason } from '../../core/lease.ts'
 import { ZERO } from '../../core/money.ts'
@@ -28,8 +29,8 @@ const INT64_MAX = 2n ** 63n - 1n
 
 export class Wallets {
   readonly keys: KeyWallets
-  readonly #requests = new Map<string, HeldRequest>()
-  readonly #settling = new Map<string, Settling>()
+  readonly #requests = new InFlight<string, HeldRequest>()
+  readonly #settling = new InFlight<string, Settling>()
   readonly #prices = new PriceBook()
   readonly #costs = new CallCosts(this.#prices)
   readonly #leases: WalletLeases<KeyWallet>
@@ -173,9 +174,8 @@ export class Wallets {
 
   /** To be called when the receipt is on disk. */
   settled(requestId: string): void {
-    const settling = this.#settling.get(requestId)
+    const settling = this.#settling.take(requestId)
     if (settling === undefined) return
-    this.#settling.delete(requestId)
     const { key, costPicos } = settling
     key.pins--
     acknowledge(key, costPicos)
@@ -242,9 +242,8 @@ export class Wallets {
 
   /** Removes a request, and takes what it held out of the wallets. The key stays pinned in memory. */
   #release(requestId: string): HeldRequest | undefined {
-    const request = this.#requests.get(requestId)
+    const request = this.#requests.take(requestId)
     if (request === undefined) return undefined
-    this.#requests.delete(requestId)
     const { key, hold } = request
     release(key, hold.amountPicos, hourAt(hold.startedAt))
     return request
