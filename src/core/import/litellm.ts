@@ -12,6 +12,9 @@ import { flagIn, isFilled, numberIn, type Row, textIn, textsIn } from './row.ts'
 /** The keys by which people are signed in to its own pages. */
 const SIGN_INS = 'litellm-dashboard'
 
+/** The name of all routes that lead to models. */
+const ROUTES_OF_MODELS = 'llm_api_routes'
+
 type Around = Readonly<{
   budgets: Budgets
   old: ReturnType<typeof oldHashesOf>
@@ -30,7 +33,8 @@ function mapKey(row: Row, around: Around): void {
   const { budgets, accounts, rules } = around
   const subject = subjectOf(row)
   const [own, shared] = [budgets.ownOf(row), budgets.sharedBy(row)]
-  const payer = textIn(row, 'team_id') === SIGN_INS ? 'it only signs a person in to the pages there' : payerOf(own, shared)
+  const payer =
+    textIn(row, 'team_id') === SIGN_INS ? 'it only signs a person in to the pages there' : (problemOfRoutes(row) ?? payerOf(own, shared))
   if (typeof payer === 'string') {
     accounts.note('', subject, false, payer)
     return
@@ -66,6 +70,13 @@ const problemOfSize = (...pots: readonly (Pot | undefined)[]): string | undefine
   pots.some((pot) => pot !== undefined && [pot.left.picos, pot.budget?.capPicos ?? ZERO].some((amount) => amount > BALANCE_PICOS_MAX))
     ? 'its budget is more than an account can hold here'
     : undefined
+
+/** A key of all models' routes is like one of ours. One of fewer would do more here than there: its list may be one that its operator relies on, such as that of looks alone. */
+function problemOfRoutes(row: Row): string | undefined {
+  const routes = textsIn(row, 'allowed_routes')
+  if (routes.length === 0 || routes.includes(ROUTES_OF_MODELS)) return undefined
+  return `it may use some routes only (${routes.join(', ')}), which cannot be said here: clear its allowed_routes there, or make a key here`
+}
 
 /** The account's budget, or why there is none. */
 function payerOf(own: Pot | undefined, shared: readonly Pot[]): Pot | string {
@@ -129,7 +140,6 @@ function noteRest(row: Row, { account, subject, limit, payer }: Noted, { budgets
   if ([row, team].some((one) => isFilled(one, 'model_max_budget') || isFilled(one, 'budget_limits')))
     note('its budgets by model or by several windows do not come')
   if (isFilled(row, 'aliases')) note('its aliases of models do not come')
-  if (textsIn(row, 'allowed_routes').length > 0) note('its list of routes does not come')
   if (isBlocked(row, budgets)) note('it is blocked there, and comes disabled')
 }
 

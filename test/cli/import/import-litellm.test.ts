@@ -30,7 +30,7 @@ postgresTest('a user with a budget is the account, and the budgets of its keys a
   await theirs.insert(
     'LiteLLM_VerificationToken',
     keyRow('sk-aaaaaaaaaaaaaaaaaaaaaa', { user_id: 'u1', key_alias: 'laptop', max_budget: 10, spend: 0.1 }),
-    keyRow('sk-bbbbbbbbbbbbbbbbbbbbbb', { user_id: 'u1', key_alias: 'server', models: ['small'] }),
+    keyRow('sk-bbbbbbbbbbbbbbbbbbbbbb', { user_id: 'u1', key_alias: 'server', models: ['small'], allowed_routes: ['llm_api_routes'] }),
   )
   const seen = await look()
   expect(seen).toMatchObject({ applied: false, already_here: 0, findings: [] })
@@ -132,7 +132,7 @@ postgresTest('what one account cannot say stays there, a line each', async () =>
   const team = { admins: [], members: [], models: [] }
   await theirs.insert('LiteLLM_TeamTable', { team_id: 't1', ...team, ...budgeted }, { team_id: 't2', ...team, spend: 0 })
   await theirs.insert('LiteLLM_TeamMembership', { user_id: 'u3', team_id: 't2', spend: 1, budget_id: 'b1' })
-  const [a = '', b = '', c = '', d = '', e = '', f = '', g = ''] = SECRETS
+  const [a = '', b = '', c = '', d = '', e = '', f = '', g = '', h = '', i = ''] = SECRETS
   await theirs.insert(
     'LiteLLM_VerificationToken',
     keyRow(a, { user_id: 'u1', team_id: 't1' }),
@@ -142,6 +142,8 @@ postgresTest('what one account cannot say stays there, a line each', async () =>
     keyRow(e, { user_id: 'u1', models: ['medium'] }),
     keyRow(f, { user_id: 'u2' }),
     keyRow(g, { user_id: 'u1', team_id: 'litellm-dashboard', max_budget: 1 }),
+    keyRow(h, { user_id: 'u1', allowed_routes: ['info_routes'] }),
+    keyRow(i, { user_id: 'u1', allowed_routes: ['/chat/completions', '/v1/chat/completions'], max_budget: 1 }),
     keyRow('short', { user_id: 'u1' }),
     keyRow('seventeen-letters', { user_id: 'u1', key_alias: 'weak' }),
     keyRow('enormous-budget-of-a-key', { max_budget: 1e9 }),
@@ -150,6 +152,8 @@ postgresTest('what one account cannot say stays there, a line each', async () =>
   expect(accounts).toEqual([])
   expect(findings.every(({ brought }) => !brought)).toBeTrue()
   expect(findings.map(({ what }) => what).sort()).toEqual([
+    'it may use some routes only (/chat/completions, /v1/chat/completions), which cannot be said here: clear its allowed_routes there, or make a key here',
+    'it may use some routes only (info_routes), which cannot be said here: clear its allowed_routes there, or make a key here',
     'it only signs a person in to the pages there',
     'it spends of a budget that one account cannot say (member of the team u3), beside the budget of its own',
     'it spends of a budget that one account cannot say (organization o1), beside the budget of its own',
