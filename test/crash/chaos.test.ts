@@ -38,7 +38,13 @@ const TROUBLES = [
 /** The doors of the three, in the order of their names. */
 const POOLS: Readonly<Record<string, (random: Random) => readonly SimulatedDoor[]>> = {
   'three upstreams': () => [DOORS.native, DOORS.native, DOORS.native],
-  'upstreams behind three doors': (random) => [DOORS.native, DOORS['bedrock-invoke'], random() < 0.5 ? DOORS.vertex : DOORS.foundry],
+  'upstreams behind three doors': (random) => threeOf(Object.values(DOORS), random),
+}
+
+/** Three of them, in a random order. */
+function threeOf(doors: readonly SimulatedDoor[], random: Random): readonly SimulatedDoor[] {
+  const left = [...doors]
+  return Array.from({ length: 3 }, () => left.splice(Math.floor(random() * left.length), 1)).flat()
 }
 
 for (const [what, doorsOf] of Object.entries(POOLS)) {
@@ -48,6 +54,7 @@ for (const [what, doorsOf] of Object.entries(POOLS)) {
       for (let round = 0; round < ROUNDS; round++) {
         const place = new Place()
         const doors = doorsOf(random)
+        console.info(`the doors of this round: ${doors.map(({ kind }) => kind).join(', ')}`)
         const simulators = NAMES.map((name, index) => new SimulatorProcess(name, place.folder, doors[index]))
         try {
           await live(place, simulators, random)

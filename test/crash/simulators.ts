@@ -25,26 +25,35 @@ export const DOOR_ENV = {
   SIM_GOOGLE_KEY: JSON.stringify({ client_email: 'a@b', private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }) }),
 } as const
 
-/** By signatures in binary frames, by tokens of a service account, by a key: each is checked. */
+/** A door whose requests are signed. */
+const ofAws = (kind: SimulatedKind, path = '', more = ''): SimulatedDoor => ({
+  kind,
+  options: ['--aws-key', `${AWS_KEY.id}:${AWS_KEY.secret}`],
+  lines: (url) =>
+    `kind = "${kind}"\nregion = "us-east-1"\nbase_url = "${url}${path}"\naws_access_key_id_env = "SIM_AWS_ID"\naws_secret_access_key_env = "SIM_AWS_SECRET"${more}`,
+})
+
+/** A door for tokens of a service account, which it gives itself. */
+const ofGoogle = (kind: SimulatedKind, path: string, more: string): SimulatedDoor => ({
+  kind,
+  lines: (url) =>
+    `kind = "${kind}"\nproject = "p"\nbase_url = "${url}${path}"\nservice_account_env = "SIM_GOOGLE_KEY"\ntoken_url = "${url}/token"${more}`,
+})
+
+/** By signatures, in events or in binary frames, by tokens of a service account, by a key: each is checked. */
 export const DOORS = {
   native: NATIVE,
-  'bedrock-invoke': {
-    kind: 'bedrock-invoke',
-    options: ['--aws-key', `${AWS_KEY.id}:${AWS_KEY.secret}`],
-    lines: (url) =>
-      `kind = "bedrock-invoke"\nregion = "us-east-1"\nbase_url = "${url}"\naws_access_key_id_env = "SIM_AWS_ID"\naws_secret_access_key_env = "SIM_AWS_SECRET"`,
-  },
-  vertex: {
-    kind: 'vertex',
-    lines: (url) =>
-      `kind = "vertex"\nproject = "p"\nlocation = "global"\nbase_url = "${url}"\nservice_account_env = "SIM_GOOGLE_KEY"\ntoken_url = "${url}/token"`,
-  },
+  'claude-aws': ofAws('claude-aws', '', '\nworkspace = "wrkspc_1"'),
+  bedrock: ofAws('bedrock', '/anthropic'),
+  'bedrock-invoke': ofAws('bedrock-invoke'),
+  vertex: ofGoogle('vertex', '', '\nlocation = "global"'),
+  'claude-google': ofGoogle('claude-google', '/v1/projects/p/locations/global/workspaces/w/invoke', '\nworkspace = "w"'),
   foundry: {
     kind: 'foundry',
     options: ['--key', DOOR_ENV.SIM_FOUNDRY_KEY],
     lines: (url) => `kind = "foundry"\nbase_url = "${url}/anthropic"\napi_key_env = "SIM_FOUNDRY_KEY"`,
   },
-} as const satisfies Readonly<Record<string, SimulatedDoor>>
+} as const satisfies Readonly<Record<SimulatedKind, SimulatedDoor>>
 
 export class SimulatorProcess {
   readonly name: Name
