@@ -1,8 +1,10 @@
 /** `tollgate usage`: what was spent, a row a day, key and model. Rules: operator.md "Commands", "Lists". */
 
 import { type Command, Option } from 'commander'
+import { DIMENSIONS, STEPS, type Step } from '../core/explore.ts'
 import { usdFields } from '../core/money.ts'
 import { tokenCells, tokenFields } from '../ledger/columns/call-fields.ts'
+import type { ExploreFilters } from '../ledger/reading/explore-sql.ts'
 import { MARGIN_BY, type MarginBy } from '../ledger/reading/margin.ts'
 import type { UsageReport, UsageTotal } from '../ledger/reading/operator-lists.ts'
 import { readDay } from './arguments.ts'
@@ -11,10 +13,22 @@ import { type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { type PagingOptions, sayPage, withPaging } from './paging.ts'
 import { accountNamed, keyNamed, readReport } from './read-report.ts'
 import { tableText, usdText } from './text.ts'
+import { dimensionsOf, readOnly, showExplored } from './usage-explored.ts'
 import { showByTag, showMargin } from './usage-sums.ts'
 
-type By = 'tag' | MarginBy
-type Options = PagingOptions & { key?: string; account?: string; from?: number; to?: number; by?: By; margin?: true }
+type Options = PagingOptions & {
+  key?: string
+  account?: string
+  from?: number
+  to?: number
+  by?: string
+  step?: Step
+  only?: ExploreFilters
+  margin?: true
+}
+
+const BY = `sums by one or two of ${DIMENSIONS.join(', ')}, with a comma between; with --margin by ${MARGIN_BY.join(', ')}`
+const isOfMargin = (by: string): by is MarginBy => MARGIN_BY.some((one) => one === by)
 
 export function addUsage(program: Command, run: Run): void {
   const usage = withPaging(program.command('usage'), /^\d{1,9}:\d{1,15}:\d{1,15}$/)
@@ -24,14 +38,19 @@ export function addUsage(program: Command, run: Run): void {
     .option('--from <DAY>', 'from this day on, in UTC', readDay)
     .option('--to <DAY>', 'up to the end of this day', readDay)
     .option('--margin', 'what was charged beside what it cost us, where an upstream says what it charges')
-    .addOption(new Option('--by <WHAT>', 'sums by tag; with --margin by day, account, model or upstream').choices(['tag', ...MARGIN_BY]))
+    .option('--by <WHAT>', BY)
+    .addOption(new Option('--step <STEP>', 'with --by: the sums of each hour, day, week or month of UTC').choices(STEPS))
+    .option('--only <WHAT=ID>', 'with --by: only of these, such as model=ID; any number of times', readOnly)
   usage.action((options: Options) => run(usage, (context) => showUsage(context, options)))
 }
 
 function showUsage(context: CommandContext, options: Options): ExitCode | Stop {
-  const { key: keyName, account: accountName, from, to, limit, cursor, by, margin = false } = options
-  if (margin && (keyName !== undefined || by === 'tag')) return wrongUse('--margin is by day, account, model or upstream, of all keys')
-  if (!margin && by !== undefined && by !== 'tag') return wrongUse(`--by ${by} is of --margin`)
+  const { key: keyName, account: accountName, from, to, limit, cursor, by, step, only = {}, margin = false } = options
+  if (margin && (keyName !== undefined || (by !== undefined && !isOfMargin(by)) || step !== undefined || options.only !== undefined))
+    return wrongUse('--margin is by day, account, model or upstream, of all keys')
+  const dimensions = by === undefined || margin ? undefined : dimensionsOf(by)
+  if (by !== undefined && !margin && dimensions === undefined) return wrongUse(`--by ${by} is none of: ${BY}`)
+  if (by === undefined && (step !== undefined || options.only !== undefined)) return wrongUse('give --by with --step and --only')
   const key = keyName === undefined ? undefined : keyNamed(context, keyName)
   if (isStop(key)) return key
   const account = accountName === undefined ? undefined : accountNamed(context, accountName)
@@ -42,8 +61,12 @@ function showUsage(context: CommandContext, options: Options): ExitCode | Stop {
     ...(from === undefined ? {} : { fromDay: from }),
     ...(to === undefined ? {} : { toDay: to }),
   }
-  if (margin) return showMargin(context, by === undefined || by === 'tag' ? 'day' : by, span)
-  if (by === 'tag') return showByTag(context, span)
+  if (margin) return showMargin(context, by !== undefined && isOfMargin(by) ? by : 'day', span)
+  if (by === 'tag' && step === undefined && options.only === undefined) return showByTag(context, span)
+  if (dimensions !== undefined) {
+    const own = { ...(key === undefined ? {} : { key: [key.id] }), ...(account === undefined ? {} : { account: [account.id] }) }
+    return showExplored(context, { ...span, by: dimensions, step, only: { ...only, ...own } })
+  }
   const query = { ...span, after: cursor, limit }
   const found = readReport(context, ({ lists }) => ({ page: lists.usage(query), total: lists.usageTotal(query) }))
   if (isStop(found)) return found

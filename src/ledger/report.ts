@@ -15,6 +15,7 @@ import { differencesInDatabase } from './postgres/verify.ts'
 import { AccountLists, type ReportProblem } from './reading/account-lists.ts'
 import { type CheckpointsQuery, checkpointedHolds } from './reading/checkpointed-holds.ts'
 import { CodeLists } from './reading/code-lists.ts'
+import { type ExplorePart, type ExploreQuery, explorePart } from './reading/explore-reads.ts'
 import { ImportedKeys } from './reading/imported-keys.ts'
 import { type MarginPart, type MarginQuery, marginPart } from './reading/margin-reads.ts'
 import { OperatorLists } from './reading/operator-lists.ts'
@@ -82,6 +83,11 @@ export class Report {
   /** A part of what was charged and what it cost us. */
   margin(query: MarginQuery): MarginPart | undefined {
     return marginPart(this.#db, query)
+  }
+
+  /** A part of what was used by what is asked. */
+  explore(query: ExploreQuery): ExplorePart | undefined {
+    return explorePart(this.#db, query)
   }
 
   /** What was spent by tag. */

@@ -2,6 +2,7 @@
 
 import { Elysia } from 'elysia'
 import { alertRoutes } from './api/alerts.ts'
+import { cabinetExplore } from './api/explore.ts'
 import { gatewayRoutes } from './api/gateway.ts'
 import { keyRoutes } from './api/keys.ts'
 import { memberRoutes } from './api/members.ts'
@@ -22,6 +23,7 @@ export const cabinetApp = (site: Site) =>
     .use(topUpRoutes(site))
     .use(keyRoutes(site))
     .use(spendRoutes(site))
+    .use(cabinetExplore(site))
     .use(summaryRoutes(site))
     .use(requestRoutes(site))
     .use(gatewayRoutes(site.world))

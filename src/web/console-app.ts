@@ -11,6 +11,7 @@ import { consoleCredits } from './api/console-credits.ts'
 import { consoleKeys } from './api/console-keys.ts'
 import { consolePeople } from './api/console-people.ts'
 import { consoleTokens } from './api/console-tokens.ts'
+import { consoleExplore } from './api/explore.ts'
 import { historyRoutes } from './api/history.ts'
 import { marginRoutes } from './api/margin.ts'
 import { nowRoutes } from './api/now.ts'
@@ -28,6 +29,7 @@ export const consoleApp = (site: Site) => {
     .use(nowRoutes(site))
     .use(historyRoutes(site, acts))
     .use(marginRoutes(site))
+    .use(consoleExplore(site))
     .use(upstreamRoutes(site))
     .use(catalogRoutes(site, acts))
     .use(consoleAccounts(site, acts))

@@ -97,6 +97,23 @@ test('usage has a row a day, key and model, and its costs are the receipts', asy
     expect(await place.json<Sums>('usage', '--margin', '--by', by)).toMatchObject({ data: [{ id, ...sums }], total: sums })
   expect((await place.run('usage', '--margin')).out).toMatch(/^2026-11-21 +2 +0 +\$0\.012108 +\$0\.006054 .*\$0\.006054$/m)
   expect((await place.run('usage', '--margin', '--to', '2026-11-20')).out).toContain('No call has a known cost')
-  expect(await place.run('usage', '--by', 'model')).toMatchObject({ code: 2, err: expect.stringContaining('--by model is of --margin') })
+  const explored = await place.json<Sums>('usage', '--by', 'model,upstream', '--step', 'month', '--key', 'app', '--only', 'format=chat')
+  const cost = { requests: 2, input_tokens: 2000, cost_usd_exact: '0.012108', upstream_cost_usd_exact: '0.006054', costed_requests: 2 }
+  expect(explored).toMatchObject({
+    data: [{ from: '2026-11-01', model: { id: 'claude-sonnet-5-5' }, upstream: { id: 'north' }, ...cost }],
+    total: cost,
+  })
+  expect((await place.run('usage', '--by', 'key,tag')).out).toMatch(/^app +\(none\) +1 .*\$0\.006054/m)
+  expect((await place.run('usage', '--by', 'key', '--only', 'format=messages')).out).toContain('Nothing was used yet.')
+  for (const wrong of [
+    ['--by', 'price'],
+    ['--by', 'key,key'],
+    ['--by', 'day'],
+    ['--step', 'day'],
+    ['--only', 'key=x'],
+  ])
+    expect([wrong, (await place.run('usage', ...wrong)).code]).toEqual([wrong, 2])
+  expect(await place.run('usage', '--by', 'key', '--only', 'price=1')).toMatchObject({ code: 2, err: expect.stringContaining('WHAT=ID') })
+  expect(await place.run('usage', '--margin', '--step', 'day')).toMatchObject({ code: 2 })
   expect(await place.run('usage', '--margin', '--by', 'tag')).toMatchObject({ code: 2 })
 })

@@ -63,6 +63,7 @@ test(
       { argv: ['accounts', 'refund', 'acme', '2', '--reason', 'sent back'], out: /"balance_usd": 13/ },
       { argv: ['accounts', 'correct', 'acme', '-1', '--reason', 'counted twice'], out: /"balance_usd": 12/ },
       { argv: ['usage', '--by', 'tag'], out: /"data"/ },
+      { argv: ['usage', '--by', 'model,key', '--step', 'week', '--only', 'format=chat'], out: /"total"/ },
       { argv: ['usage', '--margin', '--by', 'upstream'], out: /"total"/ },
       { argv: ['accounts', 'limit', 'another', '5', '--per', 'month'], out: /"left_usd": 5/ },
       { argv: ['accounts', 'plan', 'another', 'default'], out: /"plan": "default"/ },

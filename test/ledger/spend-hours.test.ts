@@ -6,7 +6,7 @@ import { HOURS_BATCH, HourSums, SUMMED_TO } from '../../src/ledger/sql/hour-sums
 import { createKey, type Machine, makePath, openMachine, operateTask } from '../support/ledger.ts'
 import { settleMany } from '../support/many-settles.ts'
 import { runs } from '../support/property-runs.ts'
-import { createKeys, drawn, tasksOf } from '../support/random-receipts.ts'
+import { createKeys, drawn, writeAll } from '../support/random-receipts.ts'
 
 type Found = { value: bigint }
 const numberOf = ({ db }: Machine, select: string): number => Number(db.query<Found, []>(`SELECT ${select} AS value`).get()?.value ?? -1)
@@ -39,8 +39,11 @@ test('whatever the receipts are and wherever a batch dies, each receipt up to th
       const machine = openMachine()
       try {
         createKeys(machine)
-        for (const { receipts, size, dies } of batches) {
-          machine.askAll(...receipts.flatMap(tasksOf))
+        for (const [index, { receipts, size, dies }] of batches.entries()) {
+          writeAll(
+            machine,
+            receipts.map((one) => ({ ...one, hour: one.hour + 50 * index })),
+          )
           const end = numberOf(machine, '(SELECT max(number) FROM receipts)')
           const before = markOf(machine)
           const sums = new HourSums(machine.db, size)
@@ -102,7 +105,7 @@ test('verify names a sum that differs from its receipts, a receipt that is in no
   const machine = openMachine()
   try {
     createKeys(machine)
-    machine.askAll(...fc.sample(drawn, { numRuns: 6, seed: 1 }).flatMap(tasksOf))
+    writeAll(machine, fc.sample(drawn, { numRuns: 6, seed: 1 }))
     const sums = new HourSums(machine.db, 4)
     expect(numberOf(machine, '(SELECT count(*) FROM receipts)')).toBe(6)
     advance(machine, sums, 6)

@@ -52,14 +52,21 @@ export function createKeys(machine: Machine): void {
 
 let requests = 0
 
+/** All are held at once; they are settled in their hours. Throws where one was not written. */
+export function writeAll(machine: Machine, receipts: readonly Drawn[]): void {
+  for (const state of machine.statesOf(...KEYS)) machine.wallets.keys.load(state)
+  const refused = machine.askAll(...receipts.flatMap(tasksOf)).find((answer) => answer !== 'held' && answer !== 'settled')
+  if (refused !== undefined) throw new Error(`not written: ${refused}`)
+}
+
 /** The hold and the settle of one receipt. */
-export function tasksOf(one: Drawn): readonly Ask[] {
+function tasksOf(one: Drawn): readonly Ask[] {
   const requestId = `req_${String(++requests).padStart(6, '0')}`
   const { key, model, upstream, format, outcome, tag, input, isEstimated } = one
   const now = settledAt(one)
   const price = priceOf(one)
   return [
-    holdTask(requestId, key, usd('0.1'), { modelId: model, format, now, ...(tag === undefined ? {} : { tag }) }),
+    holdTask(requestId, key, usd('0.1'), { modelId: model, format, ...(tag === undefined ? {} : { tag }) }),
     settleTask(
       requestId,
       { input },

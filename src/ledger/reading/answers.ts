@@ -101,6 +101,8 @@ function answerToOperators({ console, operators }: Answers, question: ConsoleQue
       return console.audit(question)
     case 'margin':
       return console.margin(question)
+    case 'explore':
+      return console.explore(question)
     case 'usageOfDay':
       return console.usageOfDay(question)
     case 'alertFacts':

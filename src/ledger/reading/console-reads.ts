@@ -8,6 +8,7 @@ import { type Connection, ormOf } from '../sql/connection.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'
 import { CodeLists } from './code-lists.ts'
 import type { AlertFact, AlertKey, ConsoleFindings, ListedAccount } from './console-reports.ts'
+import { type ExplorePart, explorePart } from './explore-reads.ts'
 import { keyColumns, listedAccount, listedAccountColumns, listedKey, listedKeyColumns } from './key-columns.ts'
 import { type MarginPart, marginPart } from './margin-reads.ts'
 import { beginsWith, LAST4, startsWith } from './name-search.ts'
@@ -112,6 +113,10 @@ export class ConsoleReads {
 
   usageOfDay(question: QuestionOf<'usageOfDay'>): SpendPart | undefined {
     return this.#spend.ofDay(question)
+  }
+
+  explore(query: QuestionOf<'explore'>): ExplorePart | undefined {
+    return explorePart(this.#db, query)
   }
 
   margin(question: QuestionOf<'margin'>): MarginPart | undefined {

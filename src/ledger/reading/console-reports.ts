@@ -7,6 +7,7 @@ import type { ReceiptRow } from '../columns/receipt.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'
 import type { AttemptRow } from './attempt-rows.ts'
 import type { BatchRow, CodeRow } from './code-lists.ts'
+import type { ExplorePart, ExploreQuery } from './explore-reads.ts'
 import type { AccountOrder, KeyOrder, Ordered, OrderedQuery } from './list-orders.ts'
 import type { MarginPart, MarginQuery } from './margin-reads.ts'
 import type { AuditRow, CreditRow } from './operator-lists.ts'
@@ -51,6 +52,8 @@ export type ConsoleQuestion =
   | Readonly<{ kind: 'usageOfDay'; day: number; after?: string }>
   /** A part of what was charged and what it cost us; `wholeMargin` puts the parts together. */
   | (Readonly<{ kind: 'margin' }> & MarginQuery)
+  /** A part of what was used by what is asked; `wholeExplored` puts the parts together. Of customers the asker names the account in `only`. */
+  | (Readonly<{ kind: 'explore' }> & ExploreQuery)
   /** Every account with every key, oldest account first. `day`: the day whose spend is returned. */
   | (Readonly<{ kind: 'alertFacts'; day: number }> & Paging)
   /** Receipts of the requests that came in then, newest first and `limit` at a time, priced again: put the parts together with `RepricedSums`. `prices`: by model. */
@@ -73,6 +76,7 @@ export type ConsoleFindings = {
   audit: Page<AuditRow>
   usageOfDay: SpendPart | undefined
   margin: MarginPart | undefined
+  explore: ExplorePart | undefined
   alertFacts: Page<AlertFact> | undefined
   repriced: RepricedPart
 }

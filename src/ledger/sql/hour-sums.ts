@@ -11,10 +11,12 @@ export const SUMMED_TO = "(SELECT CAST(value AS BIGINT) FROM meta WHERE name = '
 /** The tag, which no client can send, of what has none. */
 const NO_TAG = '(none)'
 
-/** What tells the sums apart, out of a receipt `r`. The hour is one of the receipt's day, so that hours add up to days. */
+/** The hour of a receipt `r`, which is one of its day, so that hours add up to days. */
+export const HOUR = 'CASE WHEN r.day = r.settled_at / 86400000 THEN r.settled_at / 3600000 ELSE r.started_at / 3600000 END'
+/** What tells the sums apart, out of a receipt `r`. */
 const PLACE = [
   'r.key_number',
-  'CASE WHEN r.day = r.settled_at / 86400000 THEN r.settled_at / 3600000 ELSE r.started_at / 3600000 END',
+  HOUR,
   'r.price_number',
   'coalesce(r.upstream_number, 0)',
   'r.format',
@@ -43,7 +45,7 @@ const SUMS: Readonly<Record<string, string>> = {
 }
 
 /** A select of receipts `r` as rows of `spend_hours`. `where`: which ones. */
-const hoursOfReceipts = (where: string): string =>
+export const hoursOfReceipts = (where: string): string =>
   `SELECT ${PLACE.map((of, index) => `${of} AS ${PLACE_COLUMNS[index]}`).join(', ')},
     ${Object.entries(SUMS)
       .map(([name, of]) => `CAST(${of} AS BIGINT) AS ${name}`)

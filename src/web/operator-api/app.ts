@@ -16,6 +16,7 @@ import { type Admitted, tokenMacro } from './caller.ts'
 import { codeRoutes } from './codes.ts'
 import { creditRoutes } from './credits.ts'
 import { apiDocument, apiPage } from './document.ts'
+import { exploreRoutes } from './explore.ts'
 import { answer, Failure, wrong } from './failure.ts'
 import { keyRoutes } from './keys.ts'
 import { marginRoutes } from './margin.ts'
@@ -84,6 +85,7 @@ const apiRoutes = (parts: Parts) =>
     .use(receiptRoutes(parts))
     .use(usageRoutes(parts))
     .use(tagRoutes(parts))
+    .use(exploreRoutes(parts))
     .use(marginRoutes(parts))
     .use(auditRoutes(parts))
     .use(stateRoutes(parts))

@@ -18,6 +18,7 @@ const FILES = [
   'upstream-costs',
   'spend-tags',
   'spend-hours',
+  'explore',
   'token-acts',
   'import-budgets',
 ]

@@ -112,6 +112,8 @@ const ROUTES: Readonly<Record<string, unknown>> = {
   'GET /audit': undefined,
   'GET /margin': undefined,
   'GET /margin.csv': undefined,
+  'GET /explore': undefined,
+  'GET /explore.csv': undefined,
 }
 /** Who somebody is, and what an invitation is to: asked before one is signed in; and what is nothing. */
 const OPEN = ['GET /me', 'GET /invitations/:token', 'GET /*', 'ALL /*']

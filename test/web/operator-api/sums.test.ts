@@ -129,3 +129,22 @@ test('the margin by each thing has the sums of all receipts, and no token that i
   expect(await statusOf(all, '/margin?by=tag')).toBe(400)
   expect(await statusOf(all, '/margin?from=2026-02-01&to=2026-01-01')).toBe(400)
 })
+
+test('use by what is asked is of the accounts that a token sees, and says what it cost to tokens of all accounts alone', async () => {
+  type Explored = {
+    data: { things: { id: string }[]; cost_usd: string }[]
+    total: { requests: number; cost_usd: string; upstream_cost_usd?: string }
+  }
+  const explored = async (client: ApiClient, query: string): Promise<Explored> =>
+    (await sums(client, `/usage/explore?${query}`)) as unknown as Explored
+  const whole = await explored(all, 'by=account,tag&step=month')
+  expect([inPicos(whole.total.cost_usd), inPicos(whole.total.upstream_cost_usd)]).toEqual([total('costPicos'), total('upstreamCostPicos')])
+  expect(whole.data).toHaveLength(3)
+  const own = await explored(bound, 'by=account,tag')
+  expect([own.total.requests, own.total.upstream_cost_usd]).toEqual([3, undefined])
+  expect(new Set(own.data.map(({ things }) => things[0]?.id))).toEqual(new Set([String(keys.north['account_id'])]))
+  expect(await statusOf(bound, `/usage/explore?account=${String(keys.south['account_id'])}`)).toBe(404)
+  expect((await explored(bound, `key=${String(keys.south['id'])}`)).total.requests).toBe(0)
+  for (const foreign of ['by=upstream', 'upstream=upstream-0', 'by=price', 'step=minute'])
+    expect([foreign, await statusOf(bound, `/usage/explore?${foreign}`)]).toEqual([foreign, 400])
+})

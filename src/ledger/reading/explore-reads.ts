@@ -1,0 +1,156 @@
+/**
+ * Sums of use by what is asked, out of the rows by hour and the receipts that are in none yet, a part at a time. A part remembers up to which receipt its rows go: when rows
+ * were filled between two parts, the receipts at the end are counted for the earlier part and not for the later. Rules: ledger.md "Hours", "Reads".
+ */
+
+import type { Dimension, Step } from '../../core/explore.ts'
+import { type Picos, picos } from '../../core/money.ts'
+import type { Usage } from '../../core/usage.ts'
+import type { Connection } from '../sql/connection.ts'
+import { SUMMED_TO } from '../sql/hour-sums.ts'
+import { type ExploreFilters, exploreSql, LAST_OF_TAIL, lastOfWalk, PLACE_DIGITS, PLACE_OF_KEY } from './explore-sql.ts'
+import { OTHER_TAGS_ID } from './spend-rows.ts'
+
+/** Whole UTC hours since 1970, both included. `by`: two at most. `step`: null for the whole span. `after`: the `next` of the part before. */
+export type ExploreQuery = Readonly<{
+  fromHour: number
+  toHour: number
+  by: readonly Dimension[]
+  step: Step | null
+  only: ExploreFilters
+  after?: string | undefined
+}>
+
+export type ExploreSums = Readonly<{
+  requests: number
+  usage: Usage
+  costPicos: Picos
+  waivedPicos: Picos
+  /** The part of the cost that rests on estimated tokens. */
+  estimatedPicos: Picos
+  /** What the requests cost us whose cost is known, which are `costed`. For operators alone. */
+  upstreamCostPicos: Picos
+  costed: number
+}>
+
+/** `name`: of a key or an account. */
+type Thing = Readonly<{ id: string; name: string }>
+/** `hour`: of hours, or the first one of a day; 0 for the whole span. `things`: in the order of `by`. */
+export type ExploreRow = ExploreSums & Readonly<{ hour: number; things: readonly Thing[] }>
+/** Several parts may have rows of the same hour and things. */
+export type ExplorePart = Readonly<{ rows: readonly ExploreRow[]; next: string | null }>
+
+/** How many rows by hour a part looks at, where nearly each may be one of the answer (`fine`) fewer; and how many receipts. */
+const LOOKED_AT_MAX = { coarse: 40_000, fine: 10_000, receipts: 4_000 }
+/** How often a part begins anew because rows were filled meanwhile. */
+const TRIES_MAX = 20
+
+/** `w`, key and hour up to which rows were read; or `t` and the number of the last receipt that was read. Then the marks, each with the place behind which it holds. */
+const PLACE = /^(?:w:(\d{1,15}):(\d{1,9})|t:(\d{1,16}))((?:,\d{1,16}@\d{1,15}:\d{1,9}){1,400})$/
+const BEYOND = 999_999_999_999_999
+
+type Mark = Readonly<{ mark: number; key: number; hour: number }>
+type Given = Record<string, string | number | null>
+type SumRow = Record<string, bigint> & { id1: string; name1: string; id2: string; name2: string }
+
+/** Undefined: `after` is no place. */
+export function explorePart(db: Connection, query: ExploreQuery, looked = LOOKED_AT_MAX): ExplorePart | undefined {
+  if (query.after === undefined) return walkPart({ db, query, looked }, { key: 0, hour: 0 }, [])
+  const place = PLACE.exec(query.after)
+  if (place === null) return undefined
+  const marks = (place[4] ?? '').slice(1).split(',').map(markOf)
+  return place[3] === undefined
+    ? walkPart({ db, query, looked }, { key: Number(place[1]), hour: Number(place[2]) }, marks)
+    : tailPart({ db, query, looked }, Number(place[3]), marks)
+}
+
+type Reading = Readonly<{ db: Connection; query: ExploreQuery; looked: typeof LOOKED_AT_MAX }>
+
+function walkPart({ db, query, looked }: Reading, after: Readonly<{ key: number; hour: number }>, marks: readonly Mark[]): ExplorePart {
+  const isFine =
+    query.step === 'hour' || query.by.some((dimension) => dimension === 'key' || dimension === 'tag' || dimension === 'account')
+  const given = { ...filtersOf(query.only), ...after, fromHour: query.fromHour, toHour: query.toHour }
+  for (let tries = 1; ; tries++) {
+    const mark = markNow(db)
+    const last = db.query<{ key: bigint; hour: bigint }, [Given]>(lastOfWalk(query.only)).get({
+      ...keysOf(query.only),
+      ...after,
+      fromHour: query.fromHour,
+      toHour: query.toHour,
+      looked: isFine ? looked.fine : looked.coarse,
+    })
+    const to = last === null ? { lastKey: BEYOND, lastHour: query.toHour } : { lastKey: Number(last.key), lastHour: Number(last.hour) }
+    const rows = sumsOf(db, query, 'walk', { ...given, ...to })
+    // Each statement has a snapshot of its own on Postgres: the rows are those of a mark only if it was the same before and behind them.
+    if (markNow(db) !== mark && tries < TRIES_MAX) continue
+    const known = marks.at(-1)?.mark === mark ? marks : [...marks, { mark, ...after }]
+    const first = known[0]?.mark ?? mark
+    const next = last === null ? `t:${first}` : `w:${last.key}:${last.hour}`
+    return { rows, next: next + known.map((it) => `,${it.mark}@${it.key}:${it.hour}`).join('') }
+  }
+}
+
+function tailPart({ db, query, looked }: Reading, number: number, marks: readonly Mark[]): ExplorePart {
+  const given = { number, looked: looked.receipts }
+  const last = db.query<{ number: bigint }, [Given]>(LAST_OF_TAIL).get(given)
+  const to = last === null ? BEYOND : Number(last.number)
+  const marksText = JSON.stringify(marks.map(textOf))
+  const { fromHour, toHour } = query
+  const rows = sumsOf(db, query, 'tail', { ...filtersOf(query.only), number, to, marks: marksText, fromHour, toHour })
+  const next = last === null ? null : `t:${last.number}${marks.map((it) => `,${it.mark}@${it.key}:${it.hour}`).join('')}`
+  return { rows, next }
+}
+
+const markNow = (db: Connection): number => Number(db.query<{ mark: bigint }, []>(`SELECT ${SUMMED_TO} AS mark`).get()?.mark ?? 0)
+
+function markOf(text: string): Mark {
+  const [mark = 0, key = 0, hour = 0] = text.split(/[@:]/).map(Number)
+  return { mark, key, hour }
+}
+
+/** In the order of places as texts are ordered. */
+const textOf = ({ mark, key, hour }: Mark): string =>
+  `${BigInt(key) * BigInt(PLACE_OF_KEY) + BigInt(hour)}`.padStart(PLACE_DIGITS, '0') + mark
+
+/** The parameters of the filters that are given; a statement has no others. */
+const filtersOf = (only: ExploreFilters): Given =>
+  Object.fromEntries(
+    Object.entries(only).map(([dimension, ids]) => [`${dimension}s`, JSON.stringify(dimension === 'tag' ? ids.map(storedTag) : ids)]),
+  )
+const storedTag = (tag: string): string => (tag === OTHER_TAGS_ID ? '' : tag)
+
+const keysOf = ({ key, account }: ExploreFilters): Given => filtersOf({ ...(key && { key }), ...(account && { account }) })
+
+function sumsOf(db: Connection, query: ExploreQuery, from: 'walk' | 'tail', given: Given): readonly ExploreRow[] {
+  const { by, step, only } = query
+  return db
+    .query<SumRow, [Given]>(exploreSql({ from, by, step, only }))
+    .all(given)
+    .map((row) => rowOf(row, by))
+}
+
+const LIMB = 1_000_000n
+const amount = (row: SumRow, name: string): Picos => picos((row[`${name}High`] ?? 0n) * LIMB + (row[`${name}Low`] ?? 0n))
+const thing = (dimension: Dimension, id: string, name: string): Thing => ({
+  id: dimension === 'tag' && id === '' ? OTHER_TAGS_ID : id,
+  name,
+})
+
+const rowOf = (row: SumRow, by: readonly Dimension[]): ExploreRow => ({
+  hour: Number(row['hour']),
+  things: by.map((dimension, index) => (index === 0 ? thing(dimension, row.id1, row.name1) : thing(dimension, row.id2, row.name2))),
+  requests: Number(row['requests']),
+  usage: {
+    input: Number(row['input']),
+    output: Number(row['output']),
+    cacheRead: Number(row['cacheRead']),
+    cacheWrite5m: Number(row['cacheWrite5m']),
+    cacheWrite1h: Number(row['cacheWrite1h']),
+    serverToolUses: Number(row['serverToolUses']),
+  },
+  costPicos: amount(row, 'cost'),
+  waivedPicos: amount(row, 'waived'),
+  estimatedPicos: amount(row, 'estimated'),
+  upstreamCostPicos: amount(row, 'upstreamCost'),
+  costed: Number(row['costed']),
+})

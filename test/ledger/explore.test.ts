@@ -1,0 +1,151 @@
+/**
+ * What Explore says is the sum of the receipts, for random receipts and questions: however much of them is in the sums by hour, and when more gets there between two parts.
+ * Rules: ledger.md "Hours"; pages.md "Explore".
+ */
+
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { DIMENSIONS, type Dimension, STEPS, type Step, stepAt } from '../../src/core/explore.ts'
+import { FORMAT_NAMES } from '../../src/core/format.ts'
+import { HOUR_MS } from '../../src/core/windows.ts'
+import { exploredBy, groupsOf } from '../../src/ledger/reading/explore.ts'
+import { type ExploreQuery, type ExploreSums, explorePart } from '../../src/ledger/reading/explore-reads.ts'
+import { HourSums } from '../../src/ledger/sql/hour-sums.ts'
+import { type Machine, NOW, openMachine } from '../support/ledger.ts'
+import { runs } from '../support/property-runs.ts'
+import { ACCOUNT_OF, createKeys, type Drawn, drawn, KEYS, MODELS, priceOf, settledAt, TAGS, writeAll } from '../support/random-receipts.ts'
+
+const FIRST_HOUR = NOW / HOUR_MS
+/** Every value that a drawn receipt may have. */
+const VALUES: Readonly<Record<Dimension, readonly string[]>> = {
+  model: MODELS,
+  key: KEYS,
+  account: ['acc_0', 'acc_2', 'acc_none'],
+  upstream: ['east', 'west', '(none)'],
+  format: FORMAT_NAMES,
+  outcome: ['complete', 'leaver', 'fault'],
+  tag: TAGS.map((tag) => tag ?? '(none)'),
+}
+const idIn = (one: Drawn, dimension: Dimension): string => {
+  if (dimension === 'account') return ACCOUNT_OF[one.key]
+  return one[dimension] ?? '(none)'
+}
+
+type Asked = Omit<ExploreQuery, 'after'>
+const only = fc.tuple(fc.constantFrom(...DIMENSIONS), fc.array(fc.nat(2), { minLength: 1, maxLength: 2 }))
+const question: fc.Arbitrary<Asked> = fc
+  .record({
+    by: fc.uniqueArray(fc.constantFrom(...DIMENSIONS), { maxLength: 2 }),
+    step: fc.option(fc.constantFrom(...STEPS), { freq: 5 }),
+    span: fc.tuple(fc.integer({ min: -1, max: 42 }), fc.integer({ min: 0, max: 44 })),
+    only: fc.array(only, { maxLength: 2 }),
+  })
+  .map(({ by, step, span: [from, length], only: filters }) => ({
+    fromHour: FIRST_HOUR + (length > 40 ? -1 : from),
+    toHour: FIRST_HOUR + from + length,
+    by,
+    step,
+    only: Object.fromEntries(filters.map(([dimension, places]) => [dimension, places.map((place) => VALUES[dimension][place] ?? '')])),
+  }))
+
+const matches = (one: Drawn, { fromHour, toHour, only: filters }: Asked): boolean => {
+  const hour = settledAt(one) / HOUR_MS
+  return (
+    hour >= fromHour &&
+    hour <= toHour &&
+    Object.entries(filters).every(([dimension, ids]) => ids.includes(idIn(one, dimension as Dimension)))
+  )
+}
+
+const textOf = ({
+  requests,
+  usage,
+  costPicos,
+  waivedPicos,
+  estimatedPicos,
+}: Pick<ExploreSums, 'requests' | 'usage'> & Record<'costPicos' | 'waivedPicos' | 'estimatedPicos', bigint>) =>
+  [requests, usage.input, costPicos, waivedPicos, estimatedPicos].join(' ')
+
+/** Each row as a text, out of the receipts that were drawn. */
+function expected(receipts: readonly Drawn[], asked: Asked): readonly string[] {
+  const groups = Map.groupBy(
+    receipts.filter((one) => matches(one, asked)),
+    (one) =>
+      `${asked.step === null ? 0 : stepAt(settledAt(one) / HOUR_MS, asked.step)} ${asked.by.map((dimension) => idIn(one, dimension)).join(' ')}`,
+  )
+  return [...groups]
+    .map(([place, of]) => {
+      const sum = (amountOf: (one: Drawn) => bigint): bigint => of.reduce((total, one) => total + amountOf(one), 0n)
+      const cost = (one: Drawn): bigint => (one.outcome === 'fault' ? 0n : priceOf(one))
+      const sums = {
+        requests: of.length,
+        usage: { input: of.reduce((total, { input }) => total + input, 0) } as never,
+        costPicos: sum(cost),
+        waivedPicos: sum((one) => priceOf(one) - cost(one)),
+        estimatedPicos: sum((one) => (one.isEstimated ? cost(one) : 0n)),
+      }
+      return `${place}: ${textOf(sums)}`
+    })
+    .sort()
+}
+
+/** `between`: what happens after each part. */
+function explored(machine: Machine, asked: Asked, between: () => void): readonly string[] {
+  const looked = { coarse: 3, fine: 2, receipts: 3 }
+  const found = exploredBy((query) => {
+    const part = explorePart(machine.db, query, looked)
+    between()
+    return part
+  }, asked)
+  if (typeof found === 'string') throw new Error(found)
+  return found.map((row) => `${row.hour} ${row.things.map(({ id }) => id).join(' ')}: ${textOf(row)}`).sort()
+}
+
+const fill = (machine: Machine, size: number): void => {
+  const end = Number(machine.db.query<{ last: bigint }, []>('SELECT max(number) AS last FROM receipts').get()?.last ?? 0)
+  machine.db.transaction(() => new HourSums(machine.db, size).advance(end))()
+}
+
+test('for random receipts, questions and fills between the parts of an answer, its rows are the sums of the receipts', () => {
+  fc.assert(
+    fc.property(
+      fc.array(drawn, { minLength: 8, maxLength: 40 }),
+      fc.array(question, { minLength: 4, maxLength: 8 }),
+      fc.integer({ min: 0, max: 30 }),
+      fc.integer({ min: 0, max: 4 }),
+      (receipts, questions, before, during) => {
+        const machine = openMachine()
+        try {
+          createKeys(machine)
+          writeAll(machine, receipts)
+          fill(machine, before)
+          for (const asked of questions) expect(explored(machine, asked, () => fill(machine, during))).toEqual(expected(receipts, asked))
+          // The draws are not vacuous: of some question the answer has rows.
+          const all = { fromHour: FIRST_HOUR, toHour: FIRST_HOUR + 48, by: ['key' as const], step: null, only: {} }
+          expect(explored(machine, all, () => undefined)).toEqual(expected(receipts, all))
+          expect(machine.differences()).toEqual([])
+        } finally {
+          machine.close()
+        }
+      },
+    ),
+    { numRuns: runs(12) },
+  )
+})
+
+test('what is no place of an answer is none, and sums of things over all steps are those of the whole span', () => {
+  const machine = openMachine()
+  try {
+    createKeys(machine)
+    writeAll(machine, fc.sample(drawn, { numRuns: 30, seed: 4 }))
+    const asked = { fromHour: FIRST_HOUR, toHour: FIRST_HOUR + 48, by: ['key', 'tag'] as const, step: 'day' as Step | null, only: {} }
+    for (const after of ['', 'w:1:2', 't:1', 'x:1,1@0:0']) expect(explorePart(machine.db, { ...asked, after })).toBeUndefined()
+    const byDay = exploredBy((query) => explorePart(machine.db, query), asked)
+    const whole = exploredBy((query) => explorePart(machine.db, query), { ...asked, step: null })
+    if (typeof byDay === 'string' || typeof whole === 'string') throw new Error('too much')
+    expect(byDay.length).toBeGreaterThan(whole.length)
+    expect(groupsOf(byDay)).toEqual(whole)
+  } finally {
+    machine.close()
+  }
+})
