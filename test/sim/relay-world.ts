@@ -228,7 +228,11 @@ class RelayWorld {
       this.#runThread()
       await settleTurn()
     }
-    must('a ledger opens after any death', typeof opened === 'object', () => JSON.stringify(opened))
+    const isOpen = typeof opened === 'object' && opened !== null && 'recovered' in opened
+    must('a ledger opens after any death', isOpen || this.#fault !== 'none', () => JSON.stringify(opened))
+    if (isOpen) return
+    this.#meet('the ledger process cannot begin')
+    this.#endProcess()
   }
 
   #runThread(): void {
@@ -433,15 +437,18 @@ class RelayWorld {
 
   async #killProcess(): Promise<void> {
     this.#meet('the ledger process dies')
-    const process = this.#process
-    for (const thread of process?.threads ?? []) thread.die()
-    process?.hub.close()
-    this.#process = undefined
-    for (const wire of this.#wires) wire.cut()
+    this.#endProcess()
     // What the relays end meanwhile goes into spills of their own, unless it is back soon.
     this.#mayBeSpilled = true
     this.#meetFault('none')
     if (this.#random() < 0.6) await this.#begin()
+  }
+
+  #endProcess(): void {
+    for (const thread of this.#process?.threads ?? []) thread.die()
+    this.#process?.hub.close()
+    this.#process = undefined
+    for (const wire of this.#wires) wire.cut()
   }
 
   #meetFault(fault: Fault): void {
