@@ -29,6 +29,7 @@ import { Alarms } from './observe/alarms.ts'
 import { makeLog } from './observe/log.ts'
 import { makeMetrics } from './observe/metrics.ts'
 import { poolEvents } from './observe/pool-events.ts'
+import { type Moment, momentHere } from './operator/moment.ts'
 import type { StripeAddress } from './payments/stripe-api.ts'
 import type { People } from './people/people.ts'
 import { type GatewayState, monotonicMs, realWorld } from './real-world.ts'
@@ -129,14 +130,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const ask = config.ledger.kind === 'postgres' ? () => site.people().db.ask : undefined
   const store = historyBeside({ path, startThread: options.startHistoryThread, ask }, world)
   const verifier = new Verifier({ place: { ...config.ledger, path }, startThread, now: Date.now, onFault })
-  const site = siteOf(world, path, { options, state, alarms, verifier, upstreams: pool, history: store, running: () => relay.running })
+  const moment = () => momentHere({ world, upstreams: pool, alarms, running: () => relay.running })
+  const site = siteOf(world, path, { options, state, verifier, upstreams: pool, history: store, moment })
   const history = new HistoryWriting({ store, recorder, monotonicMs })
   const app = buildApp({ world, relay, keyLimits, rates, clientLimits })
-  const isShared = options.isShared ?? (config.ledger.kind === 'postgres' || isRelay(config))
   const previewReload = () => reloadPreview(state.config, (options.readConfig ?? (() => state.config))(), crypto.randomUUID())
-  const answering = { app, pages: site.pages, payments: site.payments, upstreams: pool, previewReload }
+  const answering = { app, pages: site.pages, payments: site.payments, upstreams: pool, previewReload, moment }
   options.onStep?.('listeners')
-  const listeners = await listen({ ...options, isShared, siblings: options.siblings ?? 0 }, world, answering)
+  const listeners = await listen({ ...options, isShared: isShared(options), siblings: options.siblings ?? 0 }, world, answering)
   if ('problem' in listeners) {
     bodyReader.close()
     for (const part of [history, site, reports, kept, ledger]) await part?.close()
@@ -168,19 +169,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
 type SiteParts = Readonly<{
   options: GatewayOptions
   state: GatewayState
-  alarms: Alarms
   verifier: Verifier
   upstreams: UpstreamPool
   history: Pick<HistoryStore, 'read'>
-  running: () => number
+  moment: () => Moment
 }>
 
 function siteOf(world: World, path: string, { options, state, ...parts }: SiteParts): OpenedSite {
   const { stripeAddress, telegramAddress, readConfig = () => state.config, askReload = () => undefined } = options
   if (isRelay(options.config)) return siteElsewhere(world, state, socketBeside(path, PAGES), stripeAddress)
+  const look = (): Promise<void> => Promise.resolve()
   const urls = () => ({ cabinet: state.url, console: state.operatorUrl })
-  return siteOfGateway({ ...parts, world, config: () => state.config, readConfig, askReload, urls, stripeAddress, telegramAddress })
+  return siteOfGateway({ ...parts, look, world, config: () => state.config, readConfig, askReload, urls, stripeAddress, telegramAddress })
 }
+
+const isShared = ({ config, isShared: given }: GatewayOptions): boolean => given ?? (config.ledger.kind === 'postgres' || isRelay(config))
 
 const isRelay = ({ ledger }: Config): boolean => ledger.kind === 'sqlite' && ledger.part === 'relay'
 

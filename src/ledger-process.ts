@@ -28,8 +28,12 @@ import { Alarms } from './observe/alarms.ts'
 import { makeLog } from './observe/log.ts'
 import { makeMetrics } from './observe/metrics.ts'
 import { poolEvents } from './observe/pool-events.ts'
+import { momentsOfRelays } from './operator/ask-gateways.ts'
+import { type Moment, momentHere } from './operator/moment.ts'
+import { RelaysNow } from './operator/relays-now.ts'
 import { type GatewayState, monotonicMs, realWorld } from './real-world.ts'
 import { drivenTimerWheel } from './timer-wheel-driver.ts'
+import { lookingFirst } from './web/look-first.ts'
 import { AskedAddresses, listenForPages } from './web/pages-over-socket.ts'
 import { siteOfGateway } from './web/site-of-gateway.ts'
 import type { World } from './world.ts'
@@ -66,6 +70,17 @@ type Problem = Readonly<{ problem: 'ledger' | 'listen'; message: string }>
 /** How long the wait goes on beyond the drain of the relays, for their last answers. */
 const RELAYS_WAIT_MS = 5_000
 
+const stateAtStart = (config: Config): GatewayState => ({
+  ...{ config, members: membersOf(config), url: urlOf(config), operatorUrl: '' },
+  ...{ isLeaving: false, isDraining: false },
+})
+
+/** How long a page waits for a relay that does not say what it does. */
+const MOMENT_WAIT_MS = 500
+
+const relaysNow = ({ ledger }: Config, own: () => Moment): RelaysNow =>
+  new RelaysNow({ own, ask: () => momentsOfRelays(ledger, MOMENT_WAIT_MS), monotonicMs })
+
 const urlOf = ({ server: { host, port } }: Config): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 export async function startLedgerProcess(options: Options): Promise<LedgerProcess | Problem> {
@@ -73,8 +88,7 @@ export async function startLedgerProcess(options: Options): Promise<LedgerProces
   const [metrics, alarms] = [makeMetrics(), new Alarms(Date.now)]
   const log = makeLog({ write: options.log, node: undefined, ...alarmsTo(alarms, metrics) })
   const onFault = alarmsOfLedger(log)
-  const url = urlOf(config)
-  const state: GatewayState = { config, members: membersOf(config), isLeaving: false, isDraining: false, url, operatorUrl: '' }
+  const state = stateAtStart(config)
   const beside: Beside = { kept: undefined, ledger: undefined }
   const relaysAt = hubAt(options, beside, onFault)
   const opened = await ledgerOfGateway(
@@ -95,25 +109,26 @@ export async function startLedgerProcess(options: Options): Promise<LedgerProces
   registerGauges({ world, bodies: undefined, pool, recovered: opened.recovered, ledgerPath: path, shared: undefined })
   const history = historyBeside({ path, startThread: options.startHistoryThread, ask: undefined }, world)
   const addresses = new AskedAddresses({ cabinet: state.url, console: '' })
+  const now = relaysNow(config, () => momentHere({ world, upstreams: pool, alarms, running: undefined }))
   const site = siteOfGateway({
-    ...{ world, upstreams: pool, alarms, history, verifier: new Verifier({ ...reading, now: Date.now }), telegramAddress: undefined },
+    ...{ world, upstreams: pool, history, verifier: new Verifier({ ...reading, now: Date.now }), telegramAddress: undefined },
     ...{ config: () => state.config, readConfig: options.readConfig, askReload: options.askReload, stripeAddress: undefined },
-    urls: () => addresses.now,
-    running: () => 0,
+    ...{ urls: () => addresses.now, moment: () => now.moment(), look: () => now.look() },
   })
   const closeLedger = async (): Promise<void> => {
     history.close()
     for (const part of [site, reports, beside.kept, ledger]) await part?.close()
   }
+  const shown = lookingFirst(() => now.look(), site.pages)
   options.onStep('listeners')
-  const operator = await listenForOperators(config, world, { upstreams: pool, previewReload: previewOf(state, options), pages: site.pages })
+  const operator = await listenForOperators(config, world, { upstreams: pool, previewReload: previewOf(state, options), pages: shown })
   if ('problem' in operator) {
     await closeLedger()
     return operator
   }
   state.operatorUrl = operator.operatorUrl
   addresses.note('console', operator.operatorUrl)
-  const pages = listenForPages(socketBeside(path, PAGES), { addresses, pages: site.pages, log })
+  const pages = listenForPages(socketBeside(path, PAGES), { addresses, pages: shown, log })
   site.begin()
   const hurry = Promise.withResolvers<void>()
   return {

@@ -16,6 +16,7 @@ import { preparedToStopAccepting } from './http/stop-accepting.ts'
 import { stripeWebhook } from './http/stripe-webhook.ts'
 import { describeBug } from './observe/bug.ts'
 import { joinSiblings } from './operator/join-siblings.ts'
+import type { Moment } from './operator/moment.ts'
 import type { Payments } from './payments/payments.ts'
 import type { UpstreamPool } from './upstream/pool.ts'
 import { mountPages, type Pages } from './web/mount.ts'
@@ -55,6 +56,7 @@ type Answering = Readonly<{
   upstreams: UpstreamPool
   /** What a reload would change, for commands. */
   previewReload: () => ReloadPreview
+  moment: () => Moment
 }>
 
 /** `host`, `port`: overrides of the configuration. `isShared`: other processes may listen on the same ports. `siblings`: how many of them belong to the same set. */
@@ -63,7 +65,7 @@ type ListenOptions = Readonly<{ config: Config; host: string | undefined; port: 
 export async function listen(
   place: ListenOptions,
   world: World,
-  { app, pages, payments, upstreams, previewReload }: Answering,
+  { app, pages, payments, upstreams, previewReload, moment }: Answering,
 ): Promise<Listeners | ListenProblem> {
   const { config, host = config.server.host, port = config.server.port, isShared, siblings } = place
   const common = { idleTimeout: idleSeconds(config.limits.idleMs), reusePort: isShared }
@@ -73,7 +75,7 @@ export async function listen(
   }
   try {
     // The operator's listener opens before the clients', so that their first call asks no upstream that is taken out.
-    const operator = await listenAsOperator(config, world, { upstreams, previewReload, pages, isShared }, opened)
+    const operator = await listenAsOperator(config, world, { upstreams, previewReload, moment, pages, isShared }, opened)
     if (payments !== undefined) app.use(stripeWebhook(world, payments))
     const main = await listenWith(app.use(mountPages(world, '/cabinet', pages.cabinet)), { ...common, hostname: host, port })
     opened.push({ close: () => main.stop(true) })
@@ -101,9 +103,11 @@ export async function listen(
   }
 }
 
+/** `moment`: undefined where no other process asks for it. */
 type OperatorSide = Readonly<{
   upstreams: UpstreamPool
   previewReload: () => ReloadPreview
+  moment?: () => Moment
   pages: Pick<Answering['pages'], 'console' | 'api'>
   isShared: boolean
 }>
@@ -112,12 +116,12 @@ type OperatorSide = Readonly<{
 async function listenAsOperator(
   config: Config,
   world: World,
-  { upstreams, previewReload, pages, isShared }: OperatorSide,
+  { upstreams, previewReload, moment, pages, isShared }: OperatorSide,
   opened: { close(): Promise<void> }[],
 ): Promise<Server<unknown>> {
   const onBug = (bug: unknown): void => world.log.alarm('an operation failed by a bug', describeBug(bug))
   const { node } = { node: undefined, ...config.ledger }
-  const socket = await joinSiblings(config.ledger, world.ledger, { upstreams, previewReload, node, log: world.log, onBug })
+  const socket = await joinSiblings(config.ledger, world.ledger, { upstreams, previewReload, moment, node, log: world.log, onBug })
   opened.push({ close: async () => socket.close() })
   const { host: hostname, port } = config.operator
   const app = operatorApp(world)

@@ -5,7 +5,7 @@
 
 import type { Command } from 'commander'
 import { isoOrNull } from '../core/utc.ts'
-import { silentOf, upstreamsThroughSockets } from '../operator/ask-gateways.ts'
+import { callersAmong, silentOf, upstreamsThroughSockets } from '../operator/ask-gateways.ts'
 import { type OrderResult, orderEverywhere } from '../operator/order-everywhere.ts'
 import { ownActor } from '../operator/peer.ts'
 import { socketsOf } from '../operator/socket-files.ts'
@@ -35,7 +35,7 @@ type Done = Extract<OrderResult, { result: 'done' }>
 type UpstreamRow = Readonly<{ pid: number | null; node: string | null; report: UpstreamReport }>
 
 async function listUpstreams(context: CommandContext): Promise<ExitCode | Stop> {
-  const answers = await upstreamsThroughSockets(socketsOf(context.config.ledger))
+  const answers = callersAmong(await upstreamsThroughSockets(socketsOf(context.config.ledger)))
   const places = answers.flatMap(({ socket: { pid }, said }) =>
     said === 'silent' ? [] : said.reports.map((report): UpstreamRow => ({ pid, node: said.node, report })),
   )

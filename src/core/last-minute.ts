@@ -60,10 +60,14 @@ export class RecentTimes {
     this.#minute.add(binOf(ms), nowMs)
   }
 
-  /** `p50Ms`, `p99Ms`: within 5 %; null where the last minute has no times. */
-  read(nowMs: number): Readonly<{ count: number; p50Ms: number | null; p99Ms: number | null }> {
-    const counts = this.#minute.sums(nowMs)
-    const count = counts.reduce((sum, more) => sum + more, 0)
-    return { count, p50Ms: timeOfRank(counts, count * 0.5), p99Ms: timeOfRank(counts, count * 0.99) }
+  /** The times of the last minute, as counts of bins, which can be added to those of other processes. */
+  bins(nowMs: number): readonly number[] {
+    return this.#minute.sums(nowMs)
   }
+}
+
+/** `p50Ms`, `p99Ms`: within 5 %; null where there are no times. */
+export function spreadOf(bins: readonly number[]): Readonly<{ count: number; p50Ms: number | null; p99Ms: number | null }> {
+  const count = bins.reduce((sum, more) => sum + more, 0)
+  return { count, p50Ms: timeOfRank(bins, count * 0.5), p99Ms: timeOfRank(bins, count * 0.99) }
 }

@@ -56,7 +56,7 @@ export interface Metrics {
  */
 export type PaymentResult = 'booked' | 'already' | 'ignored' | 'refused' | 'forged' | 'unavailable'
 /** `streams`: the number of running streams. */
-type MinuteReading = PulseReading & Readonly<{ streams: number; spillBytes: number }>
+export type MinuteReading = PulseReading & Readonly<{ streams: number; spillBytes: number }>
 
 type PoolMetrics = Readonly<{
   /** A call ended without an answer, or its answer began: 'answered', or the fault's cause. */

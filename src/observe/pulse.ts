@@ -16,10 +16,12 @@ export type PulseReading = Readonly<{
   lastSecond: number
   /** Refusals by name; a name without any is left out. */
   refusals: readonly Readonly<{ name: string; count: number }>[]
-  firstByte: Times
-  commits: Times
-  /** The average number of tasks in a group; 0 where there was no group. */
-  groupSize: number
+  /** Times to the first byte, and of commits, as counts of bins. */
+  firstBytes: readonly number[]
+  commits: readonly number[]
+  /** Groups that were committed, and the tasks in them. */
+  groups: number
+  grouped: number
   /** Upstream calls that were answered, calls that failed, and requests that went on to another upstream. */
   calls: Readonly<{ answered: number; failed: number; retried: number }>
   /** The amount of this UTC day, as far as this process has run on it. */
@@ -32,8 +34,6 @@ export type PulseReading = Readonly<{
 type Lost = Readonly<{ day: number; cachePicos: Picos; thinking: number }>
 
 const NOTHING_LOST = { cachePicos: ZERO, thinking: 0 }
-
-type Times = ReturnType<RecentTimes['read']>
 
 const REFUSAL_NAMES = Object.keys(REFUSALS)
 const COLUMN_OF: ReadonlyMap<string, number> = new Map(REFUSAL_NAMES.map((name, column) => [name, column]))
@@ -99,9 +99,10 @@ export class Pulse {
       requests: of(REQUESTS),
       lastSecond: this.#counts.ofSecondBefore(REQUESTS, nowMs),
       refusals: REFUSAL_NAMES.map((name, column) => ({ name, count: of(column) })).filter(({ count }) => count > 0),
-      firstByte: this.#firstBytes.read(nowMs),
-      commits: this.#commits.read(nowMs),
-      groupSize: of(GROUPS) === 0 ? 0 : of(GROUPED) / of(GROUPS),
+      firstBytes: this.#firstBytes.bins(nowMs),
+      commits: this.#commits.bins(nowMs),
+      groups: of(GROUPS),
+      grouped: of(GROUPED),
       calls: { answered: of(ANSWERED), failed: of(FAILED), retried: of(RETRIED) },
       cacheLostPicos: lost.cachePicos,
       thinkingLost: lost.thinking,

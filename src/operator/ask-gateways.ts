@@ -18,6 +18,8 @@ import {
   readUpstreams,
   writeMessage,
 } from './message-json.ts'
+import type { Moment } from './moment.ts'
+import { readMoment } from './moment-json.ts'
 import { readPreview } from './reload-message.ts'
 import { type SocketFile, type SocketPlace, socketsOf } from './socket-files.ts'
 import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
@@ -76,6 +78,21 @@ export async function previewThroughSocket(place: SocketPlace): Promise<ReloadPr
   const said = answers.find((answer) => answer.said !== 'silent')?.said
   return said ?? (answers.length === 0 ? 'absent' : 'silent')
 }
+
+/** The replies of those that call upstreams, and of the silent: the ledger process of relays only remembers what is out, and tells it to a relay that begins. */
+export const callersAmong = (replies: readonly GatewayReply<NodeUpstreams>[]): readonly GatewayReply<NodeUpstreams>[] =>
+  replies.some(({ socket: { pid }, said }) => pid !== null && said !== 'silent')
+    ? replies.filter(({ socket: { pid }, said }) => pid !== null || said === 'silent')
+    : replies
+
+/** What each relay of a ledger in a file does now. */
+export const momentsOfRelays = (place: SocketPlace, timeoutMs: number): Promise<readonly GatewayReply<Moment>[]> =>
+  askEach(
+    socketsOf(place).filter(({ pid }) => pid !== null),
+    'moment now',
+    readMoment,
+    timeoutMs,
+  )
 
 /** Gives an order to each gateway. The actor of an order that is not noted yet counts only where the gateway cannot ask the kernel who is calling. */
 export const orderThroughSockets = (

@@ -13,6 +13,7 @@ import { type Act, CHAT_STATES, type Operation, type OperationResult } from '../
 import type { UpstreamReport } from '../upstream/member.ts'
 import { IMPORT } from './import-message.ts'
 import { hash, id, label, orNull, per, picos, shape, time } from './message-parts.ts'
+import type { Moment } from './moment.ts'
 import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
 
 const topUp = { creditId: id, amountPicos: picos, ref: label }
@@ -108,7 +109,7 @@ const ORDER = shape({ operation: OPERATION, act })
 
 const HOLDS_QUERY = shape({ keyId: orNull(id), accountId: orNull(id), after: orNull(id), limit: Type.Integer({ minimum: 1 }) })
 
-const HOLDS = Type.Array(
+export const HOLDS = Type.Array(
   shape({
     requestId: id,
     keyId: id,
@@ -139,7 +140,7 @@ const UPSTREAM_RESULT = Type.Union([
   shape({ result: Type.Literal('unavailable') }),
 ])
 
-const REPORTS = Type.Array(
+export const REPORTS = Type.Array(
   shape({
     name: Type.String(),
     priority: Type.Number(),
@@ -174,48 +175,49 @@ export type HoldsQuery = Readonly<{ keyId: string | null; accountId: string | nu
 /** `node`: the name of the process among those that write; null: it is the only one. */
 export type NodeUpstreams = Readonly<{ node: string | null; reports: readonly UpstreamReport[] }>
 
-type Message = Order | OperationResult | HoldsQuery | readonly Hold[] | UpstreamOrder | UpstreamResult | NodeUpstreams
+type Message = Order | OperationResult | HoldsQuery | readonly Hold[] | UpstreamOrder | UpstreamResult | NodeUpstreams | Moment
 
 /** The one encoder of both sides: plain JSON throws at an amount. */
 export const writeMessage = (message: Message): string => JSON.stringify(message, encode)
 
 /** Undefined when the text is not exactly one order. */
 export function readOrder(text: string): Order | undefined {
-  const value = parse(text)
+  const value = parseMessage(text)
   return Value.Check(ORDER, value) ? (value as Static<typeof ORDER> & Order) : undefined
 }
 
 export function readHoldsQuery(text: string): HoldsQuery | undefined {
-  const value = parse(text)
+  const value = parseMessage(text)
   return Value.Check(HOLDS_QUERY, value) ? value : undefined
 }
 
 export function readHolds(text: string): readonly Hold[] | undefined {
-  const value = parse(text)
+  const value = parseMessage(text)
   return Value.Check(HOLDS, value) ? (value as Static<typeof HOLDS> & readonly Hold[]) : undefined
 }
 
 export function readResult(text: string): OperationResult | undefined {
-  const value = parse(text)
+  const value = parseMessage(text)
   return Value.Check(OPERATION_RESULT, value) ? (value as Static<typeof OPERATION_RESULT> & OperationResult) : undefined
 }
 
 export function readUpstreamOrder(text: string): UpstreamOrder | undefined {
-  const value = parse(text)
+  const value = parseMessage(text)
   return Value.Check(UPSTREAM_ORDER, value) ? value : undefined
 }
 
 export function readUpstreamResult(text: string): UpstreamResult | undefined {
-  const value = parse(text)
+  const value = parseMessage(text)
   return Value.Check(UPSTREAM_RESULT, value) ? value : undefined
 }
 
 export function readUpstreams(text: string): NodeUpstreams | undefined {
-  const value = parse(text)
+  const value = parseMessage(text)
   return Value.Check(UPSTREAMS, value) ? value : undefined
 }
 
-function parse(text: string): unknown {
+/** Undefined where the text is no message. */
+export function parseMessage(text: string): unknown {
   try {
     return JSON.parse(text, decode)
   } catch {

@@ -11,6 +11,7 @@ import type { Act } from '../ledger/operation.ts'
 import { holdsPage } from './holds-page.ts'
 import { listenForLines } from './line-socket.ts'
 import { ALIVE, readHoldsQuery, readOrder, readUpstreamOrder, writeMessage } from './message-json.ts'
+import type { Moment } from './moment.ts'
 import { actorOfPeer } from './peer.ts'
 import { firstNameOf, removeSocket, statOf } from './socket-files.ts'
 import { obey, type UpstreamOrder, type Upstreams } from './upstreams.ts'
@@ -24,6 +25,8 @@ export type OperatedLedger = Pick<Ledger, 'operate' | 'holds'>
 export type ListenOptions = Readonly<{
   upstreams?: Upstreams | undefined
   previewReload?: (() => ReloadPreview) | undefined
+  /** What this process does now, for the ledger process of which it is a relay. */
+  moment?: (() => Moment) | undefined
   /** The name of this process among those that write; default: it is the only one. */
   node?: string | undefined
   /** An order about an upstream waits until this resolves. */
@@ -76,7 +79,7 @@ function listenAt(path: string, ledger: OperatedLedger, options: ListenOptions) 
 }
 
 async function answer(line: string, fd: number, ledger: OperatedLedger, options: ListenOptions): Promise<string> {
-  const { upstreams, previewReload, node, mayOrder } = options
+  const { upstreams, previewReload, moment, node, mayOrder } = options
   if (line === ALIVE) return ALIVE
   const [, verb, body = ''] = /^(\w+) (.*)$/.exec(line) ?? []
   switch (verb) {
@@ -94,6 +97,8 @@ async function answer(line: string, fd: number, ledger: OperatedLedger, options:
       return previewReload === undefined ? 'unknown' : JSON.stringify(previewReload())
     case 'upstreams':
       return upstreams === undefined ? 'unknown' : writeMessage({ node: node ?? null, reports: upstreams.reports() })
+    case 'moment':
+      return moment === undefined ? 'unknown' : writeMessage(moment())
     case 'upstream': {
       const order = readUpstreamOrder(body)
       if (order === undefined || upstreams === undefined) return 'unknown'

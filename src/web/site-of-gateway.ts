@@ -6,7 +6,6 @@
 import type { Config } from '../config/config.ts'
 import type { ConfigProblems } from '../config/problems.ts'
 import type { Verifier } from '../ledger/reading/verifier.ts'
-import type { Alarms } from '../observe/alarms.ts'
 import { Payments } from '../payments/payments.ts'
 import type { StripeAddress } from '../payments/stripe-api.ts'
 import { Mailer } from '../people/mail.ts'
@@ -28,9 +27,9 @@ export type SiteParts = Readonly<{
   askReload: () => void
   verifier: Verifier
   urls: PeopleParts['urls']
-  alarms: Alarms
   history: Site['history']
-  running: () => number
+  moment: Site['moment']
+  look: Site['look']
   /** The address of a server that stands in for Stripe. */
   stripeAddress: StripeAddress | undefined
   /** The address of a server that stands in for Telegram. */

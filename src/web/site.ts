@@ -5,7 +5,7 @@ import type { Config, PaymentsConfig } from '../config/config.ts'
 import type { ConfigProblems } from '../config/problems.ts'
 import type { HistoryStore } from '../history/store.ts'
 import type { Verifier } from '../ledger/reading/verifier.ts'
-import type { Alarms } from '../observe/alarms.ts'
+import type { Moment } from '../operator/moment.ts'
 import type { Payments } from '../payments/payments.ts'
 import type { People } from '../people/people.ts'
 import type { UpstreamPool } from '../upstream/pool.ts'
@@ -39,9 +39,10 @@ export type Site = Readonly<{
   askReload: () => void
   /** Looks over the whole ledger. */
   verifier: Verifier
-  alarms: Alarms
   /** Requests of all processes and nodes by minute and hour. */
   history: Pick<HistoryStore, 'read'>
-  /** The number of requests and streams that have not ended. */
-  running: () => number
+  /** What the gateway does now. Of several relays: as of the last look. */
+  moment: () => Moment
+  /** Brings the moment up to date where other processes answer the clients. Never rejects. */
+  look: () => Promise<void>
 }>

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { LastMinute, RecentTimes } from '../../src/core/last-minute.ts'
+import { LastMinute, RecentTimes, spreadOf } from '../../src/core/last-minute.ts'
 
 test('the sums are those of the second that runs and the 59 before it, whenever they are looked at', () => {
   const event = fc.record({ waitMs: fc.integer({ min: 0, max: 30_000 }), column: fc.integer({ min: 0, max: 2 }) })
@@ -36,7 +36,7 @@ test('the middle and the slowest hundredth of the times are found within five pe
       const recent = new RecentTimes()
       for (const ms of times) recent.add(ms, 0)
       const sorted = times.toSorted((a, b) => a - b)
-      const { count, p50Ms, p99Ms } = recent.read(59_999)
+      const { count, p50Ms, p99Ms } = spreadOf(recent.bins(59_999))
       const exact = [0.5, 0.99].map((share) => sorted[Math.ceil(times.length * share) - 1] ?? 0)
       expect(count).toBe(times.length)
       for (const [index, found] of [p50Ms, p99Ms].entries()) expect(Math.abs((found ?? 0) / (exact[index] ?? 1) - 1)).toBeLessThan(0.05)
@@ -46,8 +46,8 @@ test('the middle and the slowest hundredth of the times are found within five pe
 
 test('of a minute without any there is no time, and what is beyond all bins counts as the nearest', () => {
   const recent = new RecentTimes()
-  expect(recent.read(0)).toEqual({ count: 0, p50Ms: null, p99Ms: null })
+  expect(spreadOf(recent.bins(0))).toEqual({ count: 0, p50Ms: null, p99Ms: null })
   for (const ms of [0, 1e9]) recent.add(ms, 0)
-  expect(recent.read(0)).toMatchObject({ count: 2, p50Ms: expect.any(Number), p99Ms: expect.any(Number) })
-  expect(recent.read(60_000)).toEqual({ count: 0, p50Ms: null, p99Ms: null })
+  expect(spreadOf(recent.bins(0))).toMatchObject({ count: 2, p50Ms: expect.any(Number), p99Ms: expect.any(Number) })
+  expect(spreadOf(recent.bins(60_000))).toEqual({ count: 0, p50Ms: null, p99Ms: null })
 })

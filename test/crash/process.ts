@@ -16,7 +16,7 @@ export const PROCESS_TIMEOUT_MS = 120_000
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>
 export type Environment = Readonly<Record<string, string>>
-export type Key = Readonly<{ id: string; key: string; balance_usd: number; held_usd: number; spent_usd: number }>
+export type Key = Readonly<{ id: string; key: string; account_id: string; balance_usd: number; held_usd: number; spent_usd: number }>
 
 export type ServeOptions = Readonly<{ env?: Environment; args?: readonly string[]; program?: readonly string[] }>
 

@@ -21,9 +21,9 @@ const WHY = t.Object({ reason: REASON })
 const CREATE = t.Object({ id: ACT_ID, name: NAME, balance_usd: t.Optional(USD), ref: REF, reason: REASON })
 
 /** The routes that look up accounts. */
-function accountLooks({ world, people }: Site, { ask }: ConsoleActs) {
+function accountLooks({ world, people, moment }: Site, { ask }: ConsoleActs) {
   const { ledger, clock } = world
-  const holdsOf = (accountId: string) => ledger.holds().filter((hold) => hold.accountId === accountId)
+  const holdsOf = (accountId: string) => moment().holds.filter((hold) => hold.accountId === accountId)
 
   const list = async (query: AccountsQuery, caller: Caller) => {
     if (query.order !== undefined) return ordered(query, caller)

@@ -29,11 +29,11 @@ const CREATE = t.Object({
 const ROTATE = t.Object({ id: ACT_ID, overlap_hours: OVERLAP_HOURS, ends_promised: ENDS_PROMISED, reason: REASON })
 
 /** Routes that look up, make and change keys. */
-function keyActs({ world }: Site, { ask, perform, oldForm }: ConsoleActs) {
+function keyActs({ world, moment }: Site, { ask, perform, oldForm }: ConsoleActs) {
   const { ledger, clock } = world
   const runningOf = (): ReadonlyMap<string, number> => {
     const counts = new Map<string, number>()
-    for (const { keyId } of ledger.holds()) counts.set(keyId, (counts.get(keyId) ?? 0) + 1)
+    for (const { keyId } of moment().holds) counts.set(keyId, (counts.get(keyId) ?? 0) + 1)
     return counts
   }
   const shown = (key: ListedKey, running: number) => ({

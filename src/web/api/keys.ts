@@ -10,9 +10,9 @@ import { CHANGE, CREATE, EXTEND, ROTATE } from './key-fields.ts'
 import { KEYS_QUERY } from './list-order.ts'
 import { runningOf } from './running.ts'
 
-export function keyRoutes(site: Pick<Site, 'world' | 'people'>) {
-  const { ledger, clock } = site.world
-  const running = runningOf(ledger, clock.monotonicMs)
+export function keyRoutes(site: Pick<Site, 'world' | 'people' | 'moment'>) {
+  const { clock } = site.world
+  const running = runningOf(site)
   const acts = keyActs(site, running)
   const { list, document, changed, create, rotate } = acts
   const budgets = keyBudgets(site, acts)

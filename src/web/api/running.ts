@@ -1,6 +1,7 @@
 /** The requests that run now, by account and key. They are counted at most twice a second, however many pages ask. */
 
-import type { Hold, Ledger } from '../../ledger/ledger.ts'
+import type { Hold } from '../../ledger/ledger.ts'
+import type { Site } from '../site.ts'
 
 const COUNTED_EVERY_MS = 500
 
@@ -11,12 +12,13 @@ export type Running = Readonly<{
   holdsOf(accountId: string): readonly Hold[]
 }>
 
-export function runningOf(ledger: Ledger, monotonicMs: () => number): Running {
+export function runningOf({ moment, world }: Pick<Site, 'moment' | 'world'>): Running {
+  const { monotonicMs } = world.clock
   let holds: ReadonlyMap<string, readonly Hold[]> = new Map()
   let countedAt = Number.NEGATIVE_INFINITY
   const holdsOf = (accountId: string): readonly Hold[] => {
     if (monotonicMs() - countedAt >= COUNTED_EVERY_MS) {
-      holds = Map.groupBy(ledger.holds(), (hold) => hold.accountId)
+      holds = Map.groupBy(moment().holds, (hold) => hold.accountId)
       countedAt = monotonicMs()
     }
     return holds.get(accountId) ?? []

@@ -57,8 +57,8 @@ export function summaryReader({ world }: Pick<Site, 'world'>, running: Running) 
   }
 }
 
-export function summaryRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {
-  const summary = summaryReader({ world }, runningOf(world.ledger, world.clock.monotonicMs))
+export function summaryRoutes({ world, people, moment }: Pick<Site, 'world' | 'people' | 'moment'>) {
+  const summary = summaryReader({ world }, runningOf({ world, moment }))
   return new Elysia({ name: 'summary', prefix: '/cabinet/api/accounts/:accountId/summary' })
     .use(callerMacro(people, 'cabinet'))
     .onBeforeHandle(({ set }) => {

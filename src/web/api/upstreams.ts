@@ -1,6 +1,7 @@
 /** Upstreams for operators: host and state, and taking one out or putting it back by the command's operation. Rules: pages.md "Upstreams"; pool.md "Taking one out". */
 
 import { Elysia, t } from 'elysia'
+import type { Moment } from '../../operator/moment.ts'
 import type { OrderResult } from '../../operator/order-everywhere.ts'
 import { orderFromWithin } from '../../operator/order-from-within.ts'
 import type { UpstreamReport } from '../../upstream/member.ts'
@@ -22,7 +23,7 @@ export const upstreamRoutes = (site: Site) =>
       '/upstreams',
       ({ set }) => {
         set.headers['cache-control'] = 'no-store'
-        return { data: site.upstreams.reports().map((report) => documentOf(site, report)) }
+        return { data: documentsOf(site) }
       },
       { person: true },
     )
@@ -51,13 +52,20 @@ const order = (
   return orderFromWithin(config().ledger, wish, { upstreams, ledger: world.ledger })
 }
 
+const documentsOf = (site: Site) => {
+  const moment = site.moment()
+  return moment.upstreams.map((report) => documentOf(site, moment, report))
+}
+
 /** An upstream for the page, which gets the host of its address only, and nothing of the key. */
 function documentOf(
   { config, world, upstreams }: Site,
+  { processes, lastAnswers }: Moment,
   { name, priority, weight, running, waiting, out, lastFailure, models }: UpstreamReport,
 ) {
   const configured = config().upstreams.find((one) => one.name === name)
   const member = upstreams.members().find((one) => one.name === name)
+  const answeredAt = lastAnswers[name]
   const most = member?.config.maxConcurrent
   const served = [...world.catalog().models.values()].flatMap((model) => {
     const here = model.upstreams.length === 0 ? { name, model: model.upstreamModel } : model.upstreams.find((one) => one.name === name)
@@ -71,9 +79,9 @@ function documentOf(
     weight,
     in_flight: running,
     waiting,
-    max_concurrent: most !== undefined && Number.isFinite(most) ? most : null,
+    max_concurrent: most !== undefined && Number.isFinite(most) ? most * processes : null,
     out: out && { by: out.by, reason: out.reason, since: isoOf(out.at) },
-    last_answer: member?.lastAnswerAt === undefined ? null : isoOf(member.lastAnswerAt),
+    last_answer: answeredAt === undefined ? null : isoOf(answeredAt),
     last_failure: lastFailure && { cause: lastFailure.cause, model: lastFailure.model, at: isoOf(lastFailure.at) },
     models: served,
     lines: models.map(({ model, breaker, probeInMs, firstEventMs, share }) => ({

@@ -34,7 +34,7 @@ export function conversation(
   site: BotSite,
   { token, deleteAt }: Readonly<{ token: string; deleteAt: (chat: number, message: number, at: number) => Promise<void> }>,
 ): Conversation {
-  const running = runningOf(site.world.ledger, site.world.clock.monotonicMs)
+  const running = runningOf(site)
   const parts: Parts = {
     site,
     keys: keyWords(site, running),
@@ -43,6 +43,7 @@ export function conversation(
     alerts: alertWords(site),
   }
   return async (held) => {
+    await site.look()
     const { incoming } = held
     if (incoming.kind === 'button' && incoming.data === DELETE_SOON) {
       // A message with a secret is deleted also for a person who has lost the account meanwhile.

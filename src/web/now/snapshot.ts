@@ -1,20 +1,21 @@
 /** The gateway at this moment, as one document for all viewers. It is made from memory; figures of files and of the ledger are measured apart. Rules: pages.md "Now". */
 
 import { version } from '../../../package.json' with { type: 'json' }
+import { spreadOf } from '../../core/last-minute.ts'
 import { sumPicos, toExactUsdText } from '../../core/money.ts'
 import { differenceText } from '../../core/node-facts.ts'
-import { descriptorLimit, openDescriptors } from '../../observe/descriptors.ts'
+import { descriptorLimit } from '../../observe/descriptors.ts'
+import type { UpstreamReport } from '../../upstream/member.ts'
 import type { Site } from '../site.ts'
 import { alarmsNow } from './alarms.ts'
 import type { NowDocument, UpstreamNow } from './document.ts'
 import type { Measures } from './measures.ts'
 
 export function snapshotOf(site: Site, measures: Measures): NowDocument {
-  const { world, running, config } = site
-  const { ledger, metrics, clock } = world
-  const minute = metrics.minute()
-  const holds = ledger.holds()
-  const upstreams = upstreamsOf(site)
+  const { world, config } = site
+  const { ledger, clock } = world
+  const { minute, holds, running, alarms, ...moment } = site.moment()
+  const [firstByte, commits] = [spreadOf(minute.firstBytes), spreadOf(minute.commits)]
   const document = {
     at: new Date(clock.now()).toISOString(),
     version,
@@ -22,22 +23,22 @@ export function snapshotOf(site: Site, measures: Measures): NowDocument {
     is_draining: world.isLeaving(),
     is_simulated: config().upstreams.length === 0,
     requests: {
-      in_flight: running(),
+      in_flight: running,
       streams: minute.streams,
       ended: minute.requests,
       last_second: minute.lastSecond,
       refused: minute.refusals.reduce((sum, { count }) => sum + count, 0),
       refusals: minute.refusals.toSorted((a, b) => b.count - a.count),
     },
-    first_byte: { answers: minute.firstByte.count, p50_ms: tenths(minute.firstByte.p50Ms), p99_ms: tenths(minute.firstByte.p99Ms) },
+    first_byte: { answers: firstByte.count, p50_ms: tenths(firstByte.p50Ms), p99_ms: tenths(firstByte.p99Ms) },
     calls: minute.calls,
-    upstreams,
+    upstreams: upstreamsOf(moment.upstreams),
     ledger: {
       is_writable: ledger.isWritable(),
       is_sound: ledger.isSound(),
-      commit_p50_ms: tenths(minute.commits.p50Ms),
-      commit_p99_ms: tenths(minute.commits.p99Ms),
-      group_size: Math.round(minute.groupSize * 10) / 10,
+      commit_p50_ms: tenths(commits.p50Ms),
+      commit_p99_ms: tenths(commits.p99Ms),
+      group_size: minute.groups === 0 ? 0 : Math.round((minute.grouped / minute.groups) * 10) / 10,
       spill_bytes: minute.spillBytes,
       wal_bytes: measures.walBytes,
       holds: holds.length,
@@ -47,14 +48,14 @@ export function snapshotOf(site: Site, measures: Measures): NowDocument {
     },
     today: { ...todayOf(measures), cache_lost_usd: toExactUsdText(minute.cacheLostPicos), thinking_lost: minute.thinkingLost },
     process: {
-      memory_bytes: process.memoryUsage.rss(),
-      descriptors: openDescriptors() ?? null,
+      memory_bytes: moment.memoryBytes,
+      descriptors: moment.descriptors,
       descriptors_max: finite(DESCRIPTORS_MAX),
       disk_free_bytes: measures.disk?.freeBytes ?? null,
       disk_bytes: measures.disk?.totalBytes ?? null,
     },
   }
-  return { ...document, alarms: alarmsNow(document, site.alarms.list()) }
+  return { ...document, alarms: alarmsNow(document, alarms) }
 }
 
 const DESCRIPTORS_MAX = descriptorLimit()
@@ -69,8 +70,8 @@ function todayOf({ today }: Measures) {
   }
 }
 
-const upstreamsOf = ({ upstreams }: Site): readonly UpstreamNow[] =>
-  upstreams.reports().map(({ name, out, running, waiting, models }) => ({
+const upstreamsOf = (reports: readonly UpstreamReport[]): readonly UpstreamNow[] =>
+  reports.map(({ name, out, running, waiting, models }) => ({
     name,
     is_out: out !== null,
     in_flight: running,

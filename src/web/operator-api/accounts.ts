@@ -23,14 +23,14 @@ const TAGS = sent({ tags_user_ids: t.Boolean(), reason: REASON }, { title: 'Acco
 const LIST = sent({ ...PAGING, search: t.Optional(t.String({ maxLength: 200, description: 'The beginning of a name or id' })) })
 
 /** What looks accounts up, and changes one. */
-export function accountActs({ world, acts: { ask, askAfterWrite, perform } }: Parts) {
-  const { ledger, clock } = world
+export function accountActs({ world, site: { moment }, acts: { ask, askAfterWrite, perform } }: Parts) {
+  const { clock } = world
   const shown = (found: AccountAtRest | undefined) =>
     found === undefined
       ? missing()
       : accountOf(
           found,
-          ledger.holds().filter((hold) => hold.accountId === found.id),
+          moment().holds.filter((hold) => hold.accountId === found.id),
         )
   const look = async (caller: ApiCaller, accountId: string) => {
     if (!seesAccount(caller, accountId)) return missing()

@@ -23,11 +23,11 @@ type WithSecret = Static<typeof KEY_WITH_SECRET>
 export type MadeOfKey = Operation | Failure | Readonly<{ operation: Operation; refusedAs: Failure }>
 
 /** What looks keys up. */
-function keyLooks({ world, acts: { ask, askAfterWrite } }: Parts) {
+function keyLooks({ world, site: { moment }, acts: { ask, askAfterWrite } }: Parts) {
   const { ledger, clock } = world
   const runningOf = (): ReadonlyMap<string, number> => {
     const counts = new Map<string, number>()
-    for (const { keyId } of ledger.holds()) counts.set(keyId, (counts.get(keyId) ?? 0) + 1)
+    for (const { keyId } of moment().holds) counts.set(keyId, (counts.get(keyId) ?? 0) + 1)
     return counts
   }
   const shown = (key: ListedKey, running = runningOf()): Shown => keyOf(key, ledger, running.get(key.id) ?? 0, clock.now())

@@ -6,7 +6,7 @@
 import { Elysia, type Static } from 'elysia'
 import { differencesAmong, differenceText } from '../../core/node-facts.ts'
 import { pageOf } from '../../ledger/reading/page.ts'
-import { holdsThroughSockets, upstreamsThroughSockets } from '../../operator/ask-gateways.ts'
+import { callersAmong, holdsThroughSockets, upstreamsThroughSockets } from '../../operator/ask-gateways.ts'
 import { holdsPage } from '../../operator/holds-page.ts'
 import { orderFromWithin } from '../../operator/order-from-within.ts'
 import { socketsOf } from '../../operator/socket-files.ts'
@@ -41,7 +41,7 @@ function stateActs({ site, world, acts: { ask, perform } }: Parts) {
     )
   }
   const upstreamsNow = async () => {
-    const replies = await upstreamsThroughSockets(socketsOf(config().ledger))
+    const replies = callersAmong(await upstreamsThroughSockets(socketsOf(config().ledger)))
     return {
       data: replies.flatMap(({ socket, said }) =>
         said === 'silent' ? [] : said.reports.map((report) => upstreamDocument(socket.pid, said.node, report)),
