@@ -10,10 +10,13 @@ import { type Budgets, HOUR_MS, HOURS_BEHIND_MAX, PERS, type Per, windowsAt } fr
 type Span = { start: number; end: number; spentBefore: bigint; heldBefore: bigint }
 
 /**
- * The spans are those of the present hour, in the order of `PERS`. `aheadFrom`: a later hour of which something is known already, because the clock has been there and came back: from
- * then on the spans must be learned again.
+ * The spans are those of the present hour, in the order of `PERS`. `aheadFrom`: a later hour of which something is known already, because the clock has been there and came back: that
+ * may lie in each window that begins from here on, so the spans must be learned again with each hour.
  */
 export type Spans = { hour: number; aheadFrom: number; readonly of: readonly Span[] }
+
+/** The hour ahead where nothing is. */
+const NEVER = Number.POSITIVE_INFINITY
 
 /** `spentPicos`: from any beginning, such as the first receipt or the making of the wallet. */
 export type Spending = { spentPicos: bigint; heldPicos: bigint; readonly spans: Spans }
@@ -48,7 +51,7 @@ export function spansOf(
 ): Spans {
   return {
     hour,
-    aheadFrom: aheadFrom ?? Number.POSITIVE_INFINITY,
+    aheadFrom: aheadFrom ?? NEVER,
     of: windowsAt(hour).map(({ start, end }, index) => ({ start, end, spentBefore: spentPicos - (sums[index] ?? 0n), heldBefore: 0n })),
   }
 }
@@ -58,6 +61,7 @@ export function turn(spending: Spending, hour: number): void {
   const { spans } = spending
   if (hour <= spans.hour) return
   spans.hour = hour
+  if (spans.aheadFrom !== NEVER) spans.aheadFrom = Math.min(spans.aheadFrom, hour)
   windowsAt(hour).forEach(({ start, end }, index) => {
     const span = spans.of[index]
     if (span === undefined || span.start === start) return
@@ -83,7 +87,8 @@ export function noteOfHour({ spans }: Spending, hour: number, spentPicos: bigint
 export const heldEarlier = ({ spans }: Spending): bigint => spans.of[0]?.heldBefore ?? 0n
 
 /** Whether rows say more of the hour than the spans, which must be learned before they decide of it. */
-export const isBehind = ({ spans }: Spending, hour: number): boolean => hour >= spans.aheadFrom
+export const isBehind = ({ spans: { hour: own, aheadFrom } }: Spending, hour: number): boolean =>
+  aheadFrom !== NEVER && (hour > own || hour >= aheadFrom)
 
 /** Whether the spans are those of a clock that was wrong: they begin anew with the sums. */
 export const isOfWrongClock = ({ spans }: Spending, { clockHour }: Pick<WindowSums, 'clockHour'>): boolean =>
@@ -101,7 +106,7 @@ export function learnSums(spending: Spending, sums: WindowSums, inFlight: (withH
   if (!isAnew) turn(spending, hour)
   else {
     spans.hour = hour
-    spans.aheadFrom = Math.min(aheadFrom ?? Number.POSITIVE_INFINITY, ...requests.filter((one) => one.hour > hour).map((one) => one.hour))
+    spans.aheadFrom = Math.min(aheadFrom ?? NEVER, ...requests.filter((one) => one.hour > hour).map((one) => one.hour))
   }
   windowsAt(hour).forEach(({ start, end }, index) => {
     const span = spans.of[index]

@@ -46,10 +46,10 @@ export type Task =
   /** Where the ledger is shared: makes a node's lease grow as far as a request needs, or shrink. Sent after the settles of the same turn, and done after them. */
   | Readonly<{ kind: 'ask'; ask: LeaseAsk }>
   | Readonly<{ kind: 'release'; release: LeaseMove }>
-  /** `now`: Unix milliseconds by the only writer's clock, for the windows that are read; on Postgres its own clock counts. Absent: they are not read. */
-  | Readonly<{ kind: 'findKey'; secretHash: Uint8Array; now?: number }>
+  /** `now`: Unix milliseconds by the only writer's clock, for the windows that are read; on Postgres its own clock counts. Absent: they are not read. `hour`: the asking process's newest hour. */
+  | Readonly<{ kind: 'findKey'; secretHash: Uint8Array; now?: number; hour?: number }>
   | Readonly<{ kind: 'foreignHeads' }>
-  | Readonly<{ kind: 'keyStates'; keyIds: readonly string[]; now?: number }>
+  | Readonly<{ kind: 'keyStates'; keyIds: readonly string[]; now?: number; hour?: number }>
   | Readonly<{ kind: 'findIdempotency'; keyId: string; headerHash: Uint8Array; now: number }>
   | Readonly<{ kind: 'findToken'; tokenHash: Uint8Array }>
 

@@ -14,8 +14,17 @@ function relaysOfFile(): SharedGround {
   if ('problem' in db) throw new Error(db.message)
   const clock = { nowMs: NOW }
   const store = new SqliteStore(db, 'boot-1', NOW, () => clock.nowMs)
-  const boots = Array.from({ length: PROCESSES }, (_, index) => store.relays.join(`relay-${index}`, NOW, { accounts: [], keys: [] }))
-  return { stores: boots.map(() => store), boots, clock, differences: () => differencesInFile(db), close: () => store.close() }
+  let joined = 0
+  const join = () => ({ store, boot: store.relays.join(`relay-${++joined}`, clock.nowMs, { accounts: [], keys: [] }) })
+  const places = Array.from({ length: PROCESSES }, join)
+  const killed = (index: number) => {
+    const boot = places[index]?.boot
+    if (boot !== undefined) store.relays.leave(boot)
+    const place = join()
+    places[index] = place
+    return place
+  }
+  return { places, killed, clock, differences: () => differencesInFile(db), close: () => store.close() }
 }
 
 test('on every walk of three relays something of each window was left when a request was admitted, and all of it is let in at the end', () => {

@@ -10,7 +10,6 @@ import { availableOf, displayOf, makeSecret } from '../../src/core/key.ts'
 import { type Picos, parseUsd, picos, ZERO } from '../../src/core/money.ts'
 import { costOf, type Rates } from '../../src/core/pricing.ts'
 import { NO_USAGE, type Usage } from '../../src/core/usage.ts'
-import { HOUR_MS } from '../../src/core/windows.ts'
 import type { BudgetsOfPlan } from '../../src/ledger/admission/wallet-budgets.ts'
 import { Wallets } from '../../src/ledger/admission/wallets.ts'
 import type { Difference } from '../../src/ledger/chain/difference.ts'
@@ -115,13 +114,13 @@ export function openMachine(path: string = makePath(), bootId = 'boot-1', beside
     if (applied.kind === 'failed') throw new Error(applied.problem)
     return applied
   }
-  const statesAt = (keyIds: readonly string[], time: { now?: number }) =>
+  const statesAt = (keyIds: readonly string[], time: { now?: number; hour?: number }) =>
     apply([{ kind: 'keyStates', keyIds, ...time }]).answers[0] as readonly KeyState[]
   const statesOf = (...keyIds: readonly string[]) => statesAt(keyIds, {})
   const hold = (request: HoldRequest): unknown => {
     const answer = wallets.hold(request, 0)
     if (answer !== 'unknown') return answer
-    const states = statesAt([request.keyId], { now: wallets.hourAt(request.now, 0) * HOUR_MS })
+    const states = statesAt([request.keyId], { now: request.now, hour: wallets.hourAt(request.now, 0) })
     wallets.keys.resync(states)
     for (const state of states) wallets.keys.load(state)
     const again = wallets.hold(request, 0)

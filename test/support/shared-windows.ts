@@ -23,10 +23,13 @@ const ACCOUNT_OF = { key_0: 'acc_0', key_1: 'acc_0', key_2: 'acc_2' } as const
 const PLAN_OF = { key_0: 'default', key_1: 'small', key_2: 'small' } as const
 type Key = (typeof KEYS)[number]
 
-/** `stores`: by process; the same one for relays of a file, whose boots are `boots`. `clock`: the ledger's, which the walk moves. */
+/** What a process writes by: the same store for all relays of a file, and the boot of the relay. */
+type Place = Readonly<{ store: Store; boot: number | undefined }>
+
+/** `places`: by process. `killed`: the process has died, and another one begins in its place. `clock`: the ledger's, which the walk moves. */
 export type SharedGround = Readonly<{
-  stores: readonly Store[]
-  boots: readonly (number | undefined)[]
+  places: readonly Place[]
+  killed: (index: number) => Place
   clock: { nowMs: number }
   differences: () => readonly Difference[]
   close: () => void
@@ -41,7 +44,7 @@ export type SharedStep =
   | Readonly<{ do: 'budget'; key: Key; isOfAccount: boolean; per: Per; tokens: number | null }>
   | Readonly<{ do: 'plan'; per: Per; tokens: number | null }>
   | Readonly<{ do: 'clock'; hours: number }>
-  | Readonly<{ do: 'deliver' | 'sweep'; process: number }>
+  | Readonly<{ do: 'deliver' | 'sweep' | 'kill'; process: number }>
 
 const key = fc.constantFrom(...KEYS)
 const per = fc.constantFrom(...PERS)
@@ -60,11 +63,13 @@ export const sharedStep: fc.Arbitrary<SharedStep> = fc.oneof(
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('deliver' as const), process }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('sweep' as const), process }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('kill' as const), process }) },
 )
 
 export class SharedWalk {
   readonly #ground: SharedGround
-  readonly #wallets: readonly Wallets[]
+  readonly #places: Place[]
+  readonly #wallets: Wallets[]
   readonly #told = [0, 0, 0]
   readonly #requests: Request[] = []
   readonly #asks: { ask: LeaseAsk; request: Request }[][] = [[], [], []]
@@ -75,11 +80,24 @@ export class SharedWalk {
   constructor(ground: SharedGround) {
     this.#ground = ground
     this.#startMs = ground.clock.nowMs
-    this.#wallets = ground.boots.map((boot) => new Wallets(undefined, boot, (plan) => this.#budgetsOfPlan(plan)))
+    this.#places = [...ground.places]
+    this.#wallets = this.#places.map((place) => this.#walletsAt(place))
     for (const of of KEYS) {
       const more = of === 'key_1' ? { accountId: 'acc_0' } : { balanceUsd: '1000' }
       this.#operate(createKey(of, { plan: PLAN_OF[of], now: this.#startMs, ...more }))
     }
+  }
+
+  #walletsAt = ({ boot }: Place): Wallets => new Wallets(undefined, boot, (plan) => this.#budgetsOfPlan(plan))
+
+  /** What it held and had leased is free; what it asked is not answered, and left no row. */
+  #kill(index: number): void {
+    const place = this.#ground.killed(index)
+    this.#places[index] = place
+    this.#wallets[index] = this.#walletsAt(place)
+    this.#told[index] = 0
+    this.#asks[index] = []
+    for (const request of this.#requests) if (request.process === index) request.state = 'over'
   }
 
   #budgetsOfPlan(plan: string): Budgets {
@@ -100,6 +118,9 @@ export class SharedWalk {
         return
       case 'sweep':
         this.#send(step.process, this.#wallets[step.process]?.sweepLeases() ?? [])
+        return
+      case 'kill':
+        this.#kill(step.process)
         return
       case 'clock':
         this.#ground.clock.nowMs += step.hours * HOUR_MS
@@ -213,7 +234,7 @@ export class SharedWalk {
       const settled = settlement(request.id, { output: count }, { now: this.#ground.clock.nowMs })
       const debit = wallets.settle(settled)
       if (debit === undefined) throw new Error(`${request.id} is not held`)
-      const boot = this.#ground.boots[request.process]
+      const boot = this.#places[request.process]?.boot
       expect(this.#apply(request.process, { kind: 'settle', debit: boot === undefined ? debit : { ...debit, boot } })).toBe('settled')
       wallets.settled(request.id)
       request.cost = settled.costPicos
@@ -271,12 +292,12 @@ export class SharedWalk {
   }
 
   #stamped<Move extends LeaseMove>(index: number, move: Move): Move {
-    const boot = this.#ground.boots[index]
+    const boot = this.#places[index]?.boot
     return boot === undefined ? move : { ...move, boot }
   }
 
   #apply(index: number, task: Task): unknown {
-    const store = this.#ground.stores[index] as Store
+    const { store } = this.#places[index] as Place
     const { prices } = this.#of(index)
     store.define(prices.slice(this.#told[index]))
     this.#told[index] = prices.length

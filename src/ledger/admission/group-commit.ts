@@ -114,7 +114,7 @@ export class GroupCommit implements Ledger {
 
   /** Reads the row again, because the message about another node's top-up may still be on its way here. */
   async #isUsedUpByRow(keyId: string): Promise<UsedUp> {
-    const states = await this.#supervisor.whileHeard(this.#writer.ask({ kind: 'keyStates', keyIds: [keyId], now: this.#clock.timeMs }))
+    const states = await this.#supervisor.whileHeard(this.#writer.ask({ kind: 'keyStates', keyIds: [keyId], ...this.#clock.asked }))
     return states !== 'unavailable' && this.#wallets.keys.isUsedUp(keyId, this.#clock.hour)
   }
 
@@ -147,7 +147,7 @@ export class GroupCommit implements Ledger {
   }
 
   async findKey(secretHash: Uint8Array): Promise<KeyRecord | undefined | 'unavailable'> {
-    const found = await this.#writer.ask({ kind: 'findKey', secretHash, now: this.#clock.timeMs })
+    const found = await this.#writer.ask({ kind: 'findKey', secretHash, ...this.#clock.asked })
     return typeof found === 'object' ? found.record : found
   }
 
@@ -217,7 +217,7 @@ export class GroupCommit implements Ledger {
 
   /** Loads a key that has left the memory since it was found, then holds. When the answer has come, the key is in memory, unless the ledger has no such key. */
   async #loadAndHold(request: HoldRequest): Promise<HoldAnswer> {
-    const states = await this.#writer.ask({ kind: 'keyStates', keyIds: [request.keyId], now: this.#clock.timeMs })
+    const states = await this.#writer.ask({ kind: 'keyStates', keyIds: [request.keyId], ...this.#clock.asked })
     if (states === 'unavailable') return 'unavailable'
     const answer = await this.#holdNow(request)
     return answer === 'unknown' ? 'disabled' : answer

@@ -20,7 +20,7 @@ type Around = Readonly<{
   writer: Writer
   ends: RequestEnds
   isShared: boolean
-  clock: Pick<WindowClock, 'timeMs'>
+  clock: Pick<WindowClock, 'asked'>
   onChange: (change: KeyChange) => void
   onImport: () => void
   onFault: (fault: Readonly<{ problem: string; bug: unknown }>) => void
@@ -76,7 +76,7 @@ export class WalletSync {
     if (keyIds.length === 0) return
     const { writer, clock, onFault } = this.#around
     try {
-      await writer.ask({ kind: 'keyStates', keyIds, now: clock.timeMs })
+      await writer.ask({ kind: 'keyStates', keyIds, ...clock.asked })
     } catch (bug) {
       onFault({ problem: 'reading the wallets again failed by a bug', bug })
     }

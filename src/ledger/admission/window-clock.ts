@@ -1,6 +1,5 @@
 /** The time by which windows count: the only writer's, or on a shared ledger that of the ledger's clock as far as it is known. Rules: money.md "Budgets". */
 
-import { HOUR_MS } from '../../core/windows.ts'
 import type { Wallets } from './wallets.ts'
 
 /** What operators are told of a clock that stepped by so many hours. */
@@ -23,8 +22,8 @@ export class WindowClock {
     return this.#wallets.hourAt(this.#now(), performance.now())
   }
 
-  /** A moment in the present windows, for the reading of their sums. */
-  get timeMs(): number {
-    return this.hour * HOUR_MS
+  /** For the reading of windows' sums: the time, and the hour that is not gone back from. */
+  get asked(): Readonly<{ now: number; hour: number }> {
+    return { now: this.#now(), hour: this.hour }
   }
 }

@@ -30,13 +30,14 @@ const READ = `SELECT 'key' AS what, ${SUMS} FROM key_hours WHERE key_number = ?1
   UNION ALL SELECT 'keyBudget', ${CAPS} FROM budgets WHERE account_number = ?2 AND key_number = ?1
   UNION ALL SELECT 'accountBudget', ${CAPS} FROM budgets WHERE account_number = ?2 AND key_number = 0`
 
-/** Returns the reading function; `clockHour`: whole hours since 1970. */
-export function windowSums(db: Connection): (of: Of, clockHour: number) => KeyWindows {
+/** Returns the reading function; `clockHour`: whole hours since 1970; `newest`: the newest hour of the process that asks. */
+export function windowSums(db: Connection): (of: Of, clockHour: number, newest?: number) => KeyWindows {
   const ahead = db.prepare<Ahead, number[]>(AHEAD)
   const read = db.prepare<Row, (string | number)[]>(READ)
-  return ({ key, account, plan }, clockHour) => {
-    const { newest = null, aheadFrom = null } = ahead.get(account, clockHour, clockHour + HOURS_BEHIND_MAX) ?? {}
-    const hour = presentHour(Number(newest ?? 0n), clockHour)
+  return ({ key, account, plan }, clockHour, newest = 0) => {
+    const later = ahead.get(account, clockHour, clockHour + HOURS_BEHIND_MAX)
+    const aheadFrom = later?.aheadFrom ?? null
+    const hour = presentHour(Math.max(newest, Number(later?.newest ?? 0n)), clockHour)
     const windows = windowsAt(hour)
     const rows = new Map(read.all(key, account, plan, ...boundsOf(windows)).map((row) => [row.what, row]))
     const sumsOf = (what: Row['what']): readonly bigint[] => PERS.map((per) => rows.get(what)?.[per] ?? 0n)

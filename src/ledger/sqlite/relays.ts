@@ -102,18 +102,18 @@ export class SqliteRelays implements StoreRelays {
   }
 
   #rowsOf(move: LeaseAsk | LeaseMove, account: AccountRow, key: KeyRow | null): LeasedRows {
-    const clockHour = this.#hourNow()
+    const newest = this.#hourNow()
     const asked = 'windows' in move ? move.windows : undefined
     const { accountNumber, keyNumber, plan } = move
     const hasWindows = account.hasBudgets === 1n || asked !== undefined
     const of = { key: keyNumber, account: accountNumber, plan: plan?.name ?? key?.plan ?? '' }
-    const sums = hasWindows ? this.#statements.windowSums(of, clockHour) : undefined
-    const hour = sums?.hour ?? clockHour
+    const sums = hasWindows ? this.#statements.windowSums(of, hourAt(this.#now()), newest) : undefined
+    const hour = sums?.hour ?? newest
     const windowsOf = (spent: readonly bigint[] | undefined, budgets: Budgets | undefined) =>
       leasedWindows(hour, spent ?? [], budgets ?? [])
     return {
       hour,
-      ledgerMs: Math.max(this.#now(), clockHour * HOUR_MS),
+      ledgerMs: Math.max(this.#now(), newest * HOUR_MS),
       isActive: account.isActive === 1n,
       balancePicos: account.balance,
       spentPicos: key?.spentPicos ?? 0n,

@@ -17,7 +17,7 @@ export function readOf(engine: Reading, task: ReadTask): Answer {
   switch (task.kind) {
     case 'findKey': {
       const found = findKey(statements, task.secretHash)
-      return found && { ...found, state: withSums(engine, found.state, task.now) }
+      return found && { ...found, state: withSums(engine, found.state, task) }
     }
     case 'foreignHeads':
       return foreignHeads(statements)
@@ -25,7 +25,7 @@ export function readOf(engine: Reading, task: ReadTask): Answer {
       return task.keyIds
         .map((keyId) => statements.keyState.get({ keyId }))
         .filter((state) => state !== undefined)
-        .map((state) => withSums(engine, state, task.now))
+        .map((state) => withSums(engine, state, task))
     case 'findIdempotency':
       return findIdempotency(statements, task)
     case 'findToken':
@@ -33,10 +33,14 @@ export function readOf(engine: Reading, task: ReadTask): Answer {
   }
 }
 
-function withSums({ statements, windowTimeOf }: Reading, state: KeyState, now: number | undefined): KeyState {
+function withSums(
+  { statements, windowTimeOf }: Reading,
+  state: KeyState,
+  { now, hour }: Readonly<{ now?: number; hour?: number }>,
+): KeyState {
   if (now === undefined) return state
   const { keyNumber: key, accountNumber: account, plan } = state
-  return { ...state, sums: statements.windowSums({ key, account, plan }, hourAt(windowTimeOf?.() ?? now)) }
+  return { ...state, sums: statements.windowSums({ key, account, plan }, hourAt(windowTimeOf?.() ?? now), hour) }
 }
 
 function findKey(statements: Statements, secretHash: Uint8Array): FoundKey | undefined {

@@ -17,10 +17,20 @@ async function nodesOfPostgres(): Promise<SharedGround> {
   db.run(`CREATE TABLE public.test_clock (ms BIGINT); INSERT INTO public.test_clock VALUES (${NOW}); GRANT ALL ON public.test_clock TO public;
     CREATE OR REPLACE FUNCTION ledger.clock_ms() RETURNS BIGINT LANGUAGE sql AS 'SELECT ms FROM public.test_clock'`)
   let nowMs = NOW
-  const opened = Array.from({ length: PROCESSES }, (_, index) => openStore(url, `boot-${index}`, NOW, true))
+  let joined = 0
+  const open = () => openStore(url, `boot-${++joined}`, NOW, true).store
+  const stores = Array.from({ length: PROCESSES }, open)
   return {
-    stores: opened.map(({ store }) => store),
-    boots: opened.map(() => undefined),
+    places: stores.map((store) => ({ store, boot: undefined })),
+    killed: (index) => {
+      const store = stores[index]
+      db.run(`UPDATE ledger.nodes SET lease_until = 1 WHERE boot_number = ${store?.boot}`)
+      db.query<unknown, []>('SELECT ledger.fence_expired(0)').get()
+      store?.close()
+      const next = open()
+      stores[index] = next
+      return { store: next, boot: undefined }
+    },
     clock: {
       get nowMs() {
         return nowMs
@@ -32,7 +42,7 @@ async function nodesOfPostgres(): Promise<SharedGround> {
     },
     differences: () => differences(db, () => []),
     close: () => {
-      for (const { store } of opened) store.close()
+      for (const store of stores) store.close()
       db.close()
     },
   }
