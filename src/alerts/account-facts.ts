@@ -4,12 +4,14 @@
  */
 
 import { type AccountFacts, type AlertRule, type BudgetWindow, judgesKey, type KeyFacts } from '../core/alerts.ts'
+import { budgetsOf, type Catalog, plansWithBudgets } from '../core/catalog.ts'
 import { type Picos, ZERO } from '../core/money.ts'
 import { dayAt } from '../core/utc.ts'
-import { hourAt, presentHour } from '../core/windows.ts'
+import { HOUR_MS, hourAt, presentHour } from '../core/windows.ts'
 import type { ListedKey } from '../ledger/reading/account-reports.ts'
 import type { Reports } from '../ledger/reading/reports.ts'
 import { sumSpend, wholeSpend } from '../ledger/reading/spend.ts'
+import { spentIn } from '../ledger/reading/window-balances.ts'
 import type { AlertFacts } from './watch.ts'
 
 /** All looks at alerts share one turn of the reading thread, so they do not delay people's reads. */
@@ -18,7 +20,8 @@ const KEYS_A_PAGE = 200
 /** The most keys that an alert about any key looks at: the newest ones. */
 const KEYS_MAX = 1_000
 
-export function factsFrom(reports: Reports, now: () => number): AlertFacts {
+/** `catalog`: as it is configured now, for the budgets of plans. */
+export function factsFrom(reports: Reports, now: () => number, catalog: () => Catalog): AlertFacts {
   let hour = 0
   return async (accountId, rules) => {
     const at = now()
@@ -30,7 +33,8 @@ export function factsFrom(reports: Reports, now: () => number): AlertFacts {
     const spentTodayPicos = rules.some(isOfDay) ? await spentOn(reports, days) : ZERO
     const keys = await keysFor(reports, accountId, rules)
     const windows = await windowsFor(reports, { accountId, hour }, rules)
-    if (spentTodayPicos === undefined || keys === undefined || windows === undefined) return undefined
+    const plans = await plansFor(reports, { accountId, hour, catalog: catalog() }, rules)
+    if (spentTodayPicos === undefined || keys === undefined || windows === undefined || plans === undefined) return undefined
     const facts: KeyFacts[] = []
     for (const key of keys) {
       const isCounted = rules.some((rule) => rule.kind === 'daily_spend_above' && rule.keyId === key.id)
@@ -38,7 +42,7 @@ export function factsFrom(reports: Reports, now: () => number): AlertFacts {
       if (spent === undefined) return undefined
       facts.push({ ...factsOf(key, spent), ...windows(key.id) })
     }
-    return { at, balancePicos: account.balancePicos, spentTodayPicos, keys: facts, ...windows(null) } satisfies AccountFacts
+    return { at, balancePicos: account.balancePicos, spentTodayPicos, keys: facts, ...windows(null), ...plans } satisfies AccountFacts
   }
 }
 
@@ -80,6 +84,27 @@ async function keysFor(reports: Reports, accountId: string, rules: readonly Aler
     if (key !== undefined) keys.set(keyId, key)
   }
   return [...keys.values()]
+}
+
+/** What plans have for the account over its keys of the plan; read only where an alert is about any key. */
+async function plansFor(
+  reports: Reports,
+  { accountId, hour, catalog }: Readonly<{ accountId: string; hour: number; catalog: Catalog }>,
+  rules: readonly AlertRule[],
+): Promise<Pick<AccountFacts, 'plans'> | undefined> {
+  if (!rules.some((rule) => rule.kind === 'key_limit_used' && rule.keyId === null)) return {}
+  const plans = plansWithBudgets(catalog)
+  if (plans.length === 0) return { plans: [] }
+  const found = await reports.ask(CLIENT, { kind: 'budgets', accountId, keyId: null, plans, now: hour * HOUR_MS })
+  if (typeof found !== 'object') return undefined
+  return {
+    plans: plans.map((name, index) => ({
+      name,
+      windows: spentIn(found.hour, found.plans[index] ?? [], budgetsOf(catalog, name), 'plan').map(
+        ({ of: _, heldPicos: _held, ...window }) => window,
+      ),
+    })),
+  }
 }
 
 type WindowsOf = (keyId: string | null) => Readonly<{ windows?: readonly BudgetWindow[] }>

@@ -1,8 +1,9 @@
 /** The windows of an account as `accounts show` shows them. Rules: money.md "Budgets"; operator.md "Commands". */
 
+import { budgetDocument } from '../core/budget-document.ts'
 import type { WindowBalance } from '../core/spending.ts'
 import { spentIn } from '../ledger/reading/window-balances.ts'
-import { budgetDocument, budgetFacts } from './budgets.ts'
+import { leftText } from './budgets.ts'
 import type { CommandContext } from './command-context.ts'
 import type { Stop } from './environment.ts'
 import { readReport } from './read-report.ts'
@@ -19,15 +20,13 @@ export function windowsOfAccount(context: CommandContext, accountId: string): re
     if (own === undefined) return []
     const ofPlans = plans.flatMap(({ name, budgets = [] }) => {
       const sums = accounts.accountWindows(accountId, name, now)
-      return spentIn(own.hour, sums?.plan ?? [], budgets).map((window) => ({ ...window, plan: name }))
+      return spentIn(own.hour, sums?.plan ?? [], budgets, 'plan').map((window) => ({ ...window, plan: name }))
     })
-    return [...spentIn(own.hour, own.account, own.accountBudgets).map((window) => ({ ...window, plan: null })), ...ofPlans]
+    return [...spentIn(own.hour, own.account, own.accountBudgets, 'account').map((window) => ({ ...window, plan: null })), ...ofPlans]
   })
 }
 
 export const windowDocument = ({ plan, ...window }: AccountWindow) => ({ plan, ...budgetDocument(window) })
 
 export const windowFacts = (windows: readonly AccountWindow[]): readonly (readonly [string, string])[] =>
-  windows.flatMap((window) =>
-    budgetFacts([window]).map(([name, text]) => [window.plan === null ? name : `${name}, keys of ${window.plan}`, text] as const),
-  )
+  windows.map((window) => [`per ${window.per}${window.plan === null ? '' : `, keys of ${window.plan}`}`, leftText(window)])

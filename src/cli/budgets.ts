@@ -3,9 +3,8 @@
 import { Option } from 'commander'
 import { budgetsOf } from '../core/catalog.ts'
 import { availableOf } from '../core/key.ts'
-import { picos, usdFields } from '../core/money.ts'
+import { picos } from '../core/money.ts'
 import type { WindowBalance } from '../core/spending.ts'
-import { isoTime } from '../core/utc.ts'
 import { PERS, type Per } from '../core/windows.ts'
 import type { Operation } from '../ledger/operation.ts'
 import type { KeyReport } from '../ledger/reading/account-lists.ts'
@@ -31,16 +30,8 @@ export function withWindows({ config }: CommandContext, key: KeyReport): KeyRepo
   return { ...key, availablePicos, windows }
 }
 
-export const budgetDocument = ({ per, capPicos, spentPicos, resetsAt }: WindowBalance) => ({
-  per,
-  ...usdFields('limit', capPicos),
-  ...usdFields('spent', spentPicos),
-  ...usdFields('left', picos(capPicos - spentPicos)),
-  resets_at: isoTime(resetsAt),
-})
-
 export const budgetFacts = (windows: readonly WindowBalance[]): readonly (readonly [string, string])[] =>
-  windows.map(({ per, capPicos, spentPicos, resetsAt }) => [
-    `per ${per}`,
-    `${usdText(picos(capPicos - spentPicos))} of ${usdText(capPicos)} left until ${timeText(resetsAt)}`,
-  ])
+  windows.map((window) => [window.of === 'key' ? `per ${window.per}` : `per ${window.per}, ${window.of}`, leftText(window)])
+
+export const leftText = ({ capPicos, spentPicos, resetsAt }: WindowBalance): string =>
+  `${usdText(picos(capPicos - spentPicos))} of ${usdText(capPicos)} left until ${timeText(resetsAt)}`

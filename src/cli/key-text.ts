@@ -1,11 +1,12 @@
 /** A key as the CLI shows it: JSON with the API's names, or text. Rules: keys.md "Balance of a key"; operator.md "Commands". */
 
+import { budgetDocument } from '../core/budget-document.ts'
 import { stateOf } from '../core/key.ts'
 import { usdFields } from '../core/money.ts'
 import { ratesAsSet, rateText } from '../core/token-buckets.ts'
 import { isoOrNull } from '../core/utc.ts'
 import type { KeyReport } from '../ledger/reading/account-lists.ts'
-import { budgetDocument, budgetFacts } from './budgets.ts'
+import { budgetFacts } from './budgets.ts'
 import { tableText, timeText, usdText } from './text.ts'
 
 /** `balance_usd` is what the key may spend: the least of its account's balance and what its limit and budgets leave. */

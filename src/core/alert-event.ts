@@ -30,6 +30,8 @@ export type AlertEvent = Readonly<{
     percent?: number
     expires_at?: string
     key?: Readonly<{ id: string; name: string }>
+    /** The budget is that of a plan, over the account's keys of it. */
+    plan?: string
   }>
 }>
 
@@ -49,7 +51,7 @@ export const testEventOf = (accountId: string, at: number): AlertEvent => ({
   data: { alert_id: null, account_id: accountId },
 })
 
-function figuresOf(rule: AlertRule, facts: AccountFacts, { key, window }: Crossing): Partial<AlertEvent['data']> {
+function figuresOf(rule: AlertRule, facts: AccountFacts, { key, window, plan }: Crossing): Partial<AlertEvent['data']> {
   switch (rule.kind) {
     case 'balance_below':
       return { threshold_usd: toExactUsdText(rule.thresholdPicos), balance_usd: toExactUsdText(facts.balancePicos) }
@@ -61,7 +63,7 @@ function figuresOf(rule: AlertRule, facts: AccountFacts, { key, window }: Crossi
     case 'key_expires':
       return { days: rule.days, ...(key?.expiresAt == null ? {} : { expires_at: isoTime(key.expiresAt) }) }
     case 'key_limit_used':
-      if (window !== undefined) return { percent: rule.percent, ...figuresOfWindow(window) }
+      if (window !== undefined) return { percent: rule.percent, ...(plan === undefined ? {} : { plan }), ...figuresOfWindow(window) }
       return {
         percent: rule.percent,
         ...(key?.limitPicos == null ? {} : { limit_usd: toExactUsdText(key.limitPicos), spent_usd: toExactUsdText(key.spentPicos) }),
@@ -82,7 +84,8 @@ export type AlertMail = Readonly<{ subject: string; text: string }>
 export function mailOf({ type, timestamp, data }: AlertEvent, page: string): AlertMail {
   const { subject, line } = wordsOf(type, data)
   const key = data.key === undefined ? '' : `Key: ${plain(data.key.name)} (${data.key.id})\n`
-  return { subject, text: `${line}\n\n${key}Account: ${data.account_id}\nSeen: ${timestamp}\n\nChange this alert: ${page}\n` }
+  const plan = data.plan === undefined ? '' : `Plan: ${plain(data.plan)}\n`
+  return { subject, text: `${line}\n\n${key}${plan}Account: ${data.account_id}\nSeen: ${timestamp}\n\nChange this alert: ${page}\n` }
 }
 
 function wordsOf(type: AlertEvent['type'], data: AlertEvent['data']): Readonly<{ subject: string; line: string }> {
@@ -107,10 +110,19 @@ function wordsOf(type: AlertEvent['type'], data: AlertEvent['data']): Readonly<{
   }
 }
 
-const wordsOfBudget = ({ key, percent, per, budget_usd, spent_usd, resets_at }: AlertEvent['data']) => ({
-  subject: `${key === undefined ? 'The account' : 'A key'} has used ${percent} % of its budget per ${per}`,
-  line: `Of its budget of ${budget_usd} USD per ${per} (UTC) the ${key === undefined ? 'account' : 'key'} has used ${spent_usd} USD. The next ${per} begins at ${resets_at}.`,
-})
+function wordsOfBudget({ key, plan, percent, per, budget_usd, spent_usd, resets_at }: AlertEvent['data']) {
+  const next = `The next ${per} begins at ${resets_at}.`
+  if (plan !== undefined)
+    return {
+      subject: `The account has used ${percent} % of its plan's budget per ${per}`,
+      line: `Of the budget of ${budget_usd} USD per ${per} (UTC) that its plan has for it, the account has used ${spent_usd} USD with its keys of the plan. ${next}`,
+    }
+  const who = key === undefined ? 'account' : 'key'
+  return {
+    subject: `${key === undefined ? 'The account' : 'A key'} has used ${percent} % of its budget per ${per}`,
+    line: `Of its budget of ${budget_usd} USD per ${per} (UTC) the ${who} has used ${spent_usd} USD. ${next}`,
+  }
+}
 
 /** Replaces control, format and line-break characters by spaces, so that the text stays on one line. */
 const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')

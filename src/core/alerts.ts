@@ -28,10 +28,14 @@ export type AccountFacts = Readonly<{
   keys: readonly KeyFacts[]
   /** Of the account's own budgets; absent: they were not read. */
   windows?: readonly BudgetWindow[]
+  /** Of the budgets that plans have for the account over its keys of the plan; absent: they were not read. */
+  plans?: readonly PlanFacts[]
 }>
 
+type PlanFacts = Readonly<{ name: string; windows: readonly BudgetWindow[] }>
+
 /** A budget, with what was spent in its present window. */
-export type BudgetWindow = Omit<WindowBalance, 'heldPicos'>
+export type BudgetWindow = Omit<WindowBalance, 'of' | 'heldPicos'>
 
 export type KeyFacts = Readonly<{
   id: string
@@ -46,11 +50,11 @@ export type KeyFacts = Readonly<{
   windows?: readonly BudgetWindow[]
 }>
 
-/** The marks of crossings that fired and have not ended, by subject: a key's id, or '' for the account; for a budget, the length of its window follows. */
+/** The marks of crossings that fired and have not ended, by subject: a key's id, or '' for the account, or a plan's name behind `plan `; for a budget, the length of its window follows. */
 export type Marks = ReadonlyMap<string, string>
 
-/** A figure has passed its threshold. `key` is absent when the figure is the account's, `window` when it is not of a budget. */
-export type Crossing = Readonly<{ mark: string; key?: KeyFacts; window?: BudgetWindow }>
+/** A figure has passed its threshold. `key` is absent when the figure is the account's, `window` when it is not of a budget; `plan`: whose budget it is. */
+export type Crossing = Readonly<{ mark: string; key?: KeyFacts; window?: BudgetWindow; plan?: string }>
 
 export type Judgement = Readonly<{ crossings: readonly Crossing[]; marks: Marks }>
 
@@ -111,17 +115,22 @@ type BudgetLook = Readonly<{ subject: string; mark: string | undefined; about: O
 
 /** Each length of a window has a subject of its own, so that one that turned, or a budget that was taken away, fires no more. */
 function budgetLooks(rule: LimitRule, facts: AccountFacts, before: Marks): readonly BudgetLook[] {
-  const looksAt = (windows: readonly BudgetWindow[] | undefined, key?: KeyFacts): readonly BudgetLook[] =>
+  const looksAt = (
+    windows: readonly BudgetWindow[] | undefined,
+    { key, plan }: Pick<Crossing, 'key' | 'plan'> = {},
+  ): readonly BudgetLook[] =>
     (windows === undefined ? [] : PERS).map((per) => {
-      const subject = `${key?.id ?? ''} ${per}`
+      const subject = `${plan === undefined ? (key?.id ?? '') : `plan ${plan}`} ${per}`
       const window = windows?.find((one) => one.per === per)
       const mark = window === undefined ? undefined : budgetMark(window, rule.percent)
-      const about = { ...(key === undefined ? {} : { key }), ...(window === undefined ? {} : { window }) }
+      const whose = { ...(key === undefined ? {} : { key }), ...(plan === undefined ? {} : { plan }) }
+      const about = { ...whose, ...(window === undefined ? {} : { window }) }
       // A key that is switched off needs no warning, but what it was told of this window stays told when it is switched on again.
       return { subject, mark: key?.isActive === false && before.get(subject) !== mark ? undefined : mark, about }
     })
-  const ofKeys = keysOf(rule, facts).flatMap((key) => looksAt(key.windows, key))
-  return rule.keyId === null ? [...looksAt(facts.windows), ...ofKeys] : ofKeys
+  const ofKeys = keysOf(rule, facts).flatMap((key) => looksAt(key.windows, { key }))
+  if (rule.keyId !== null) return ofKeys
+  return [...looksAt(facts.windows), ...(facts.plans ?? []).flatMap(({ name, windows }) => looksAt(windows, { plan: name })), ...ofKeys]
 }
 
 /** Names the window by its end, which comes once. Undefined: not so much of the budget is used. */

@@ -86,3 +86,7 @@ export const budgetsOf = (catalog: Catalog, planName: string): Budgets => catalo
 /** A plan names models by id or by a prefix that ends in `*`. */
 const includes = (plan: Plan, id: string): boolean =>
   plan.models.some((pattern) => (pattern.endsWith('*') ? id.startsWith(pattern.slice(0, -1)) : pattern === id))
+
+/** The plans whose budgets hold for an account, whichever of its keys spends. */
+export const plansWithBudgets = ({ plans }: Catalog): readonly string[] =>
+  [...plans.values()].flatMap(({ name, budgets = [] }) => (budgets.length === 0 ? [] : [name]))

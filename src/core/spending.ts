@@ -30,8 +30,13 @@ export type WindowSums = Readonly<{ hour: number; clockHour: number; aheadFrom: 
 /** A request that is in no sum: what it holds, or cost, and the hour in which it was admitted. */
 export type InFlight = Readonly<{ hour: number; heldPicos: bigint; spentPicos: bigint }>
 
+/** Whose budget it is: the key's, that of its account over all keys, or its plan's for the account's keys of the plan. */
+export const BUDGETS_OF = ['key', 'account', 'plan'] as const
+export type BudgetOf = (typeof BUDGETS_OF)[number]
+
 /** A budget, and what its present window has of it. `resetsAt`: Unix milliseconds. */
 export type WindowBalance<Amount extends bigint = Picos> = Readonly<{
+  of: BudgetOf
   per: Per
   capPicos: Amount
   spentPicos: Amount
@@ -120,11 +125,18 @@ export function learnSums(spending: Spending, sums: WindowSums, inFlight: (withH
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, amount) => total + amount, 0n)
 
 /** The budgets with what is spent and held in their windows. */
-export function balancesOf({ spentPicos, heldPicos, spans }: Spending, budgets: Budgets): readonly WindowBalance[] {
+export function balancesOf({ spentPicos, heldPicos, spans }: Spending, budgets: Budgets, of: BudgetOf): readonly WindowBalance[] {
   if (budgets.length === 0) return NO_WINDOWS
   return budgets.map(({ per, capPicos }) => {
     const { spentBefore = 0n, heldBefore = 0n, end = 0 } = spans.of[PERS.indexOf(per)] ?? {}
-    return { per, capPicos, spentPicos: picos(spentPicos - spentBefore), heldPicos: picos(heldPicos - heldBefore), resetsAt: end * HOUR_MS }
+    return {
+      of,
+      per,
+      capPicos,
+      spentPicos: picos(spentPicos - spentBefore),
+      heldPicos: picos(heldPicos - heldBefore),
+      resetsAt: end * HOUR_MS,
+    }
   })
 }
 

@@ -5,11 +5,12 @@
 
 import { Type } from '@sinclair/typebox'
 import { Elysia, type Static, t } from 'elysia'
+import { budgetDocument } from '../core/budget-document.ts'
 import { budgetsOf } from '../core/catalog.ts'
 import { availableOf, type KeyBalance, type KeyRecord, type Shortage, shortageOf } from '../core/key.ts'
-import { picos, usdFields } from '../core/money.ts'
+import { usdFields } from '../core/money.ts'
 import { insufficientBalance, Refusal } from '../core/refusal.ts'
-import { NO_WINDOWS, type WindowBalance } from '../core/spending.ts'
+import { BUDGETS_OF, NO_WINDOWS } from '../core/spending.ts'
 import { isoTime } from '../core/utc.ts'
 import { keyBalanceAtRest, refusalOfUnread } from '../relay/key-balance.ts'
 import type { World } from '../world.ts'
@@ -55,6 +56,9 @@ const LEFT = 'what the present window leaves'
 
 const BUDGET = t.Object(
   {
+    of: t.UnionEnum([...BUDGETS_OF], {
+      description: 'Whose it is: of this key, of the account over all its keys, or of its plan over the account’s keys of it',
+    }),
     per: t.UnionEnum(['hour', 'day', 'week', 'month']),
     limit_usd: usd(CAP),
     limit_usd_exact: exact(CAP),
@@ -175,14 +179,6 @@ function documentOf(
     would_be_refused: refused === null ? null : refusedDocument(refused),
   }
 }
-
-const budgetDocument = ({ per, capPicos, spentPicos, resetsAt }: WindowBalance): Static<typeof BUDGET> => ({
-  per,
-  ...usdFields('limit', capPicos),
-  ...usdFields('spent', spentPicos),
-  ...usdFields('left', picos(capPicos - spentPicos)),
-  resets_at: isoTime(resetsAt),
-})
 
 const refusedDocument = ({ reason, refusal }: Refused): Static<typeof REFUSED> => ({
   reason,

@@ -77,11 +77,11 @@ async function load({ world, config, people, mailer, sendChat }: AlertsParts): P
     import('../alerts/account-facts.ts'),
     import('../alerts/send-webhook.ts'),
   ])
-  const { log, metrics, reports, clock } = world
+  const { log, metrics, reports, clock, catalog } = world
   const opened = people()
   return startAlerts({
     sql: opened.db,
-    factsOf: factsFrom(reports, clock.now),
+    factsOf: factsFrom(reports, clock.now, catalog),
     sendWebhook: (message) => sendWebhook(message, { allowPrivate: config().alerts.allowPrivate }),
     sendMail: mailer === undefined ? undefined : (to, mail) => mailer.send({ to, ...mail }),
     sendChat,

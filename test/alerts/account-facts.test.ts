@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test'
 import { factsFrom } from '../../src/alerts/account-facts.ts'
 import { type AlertRule, judge } from '../../src/core/alerts.ts'
+import type { Catalog } from '../../src/core/catalog.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { DAY_MS } from '../../src/core/utc.ts'
 import { HOUR_MS, hourAt, type Per, windowAt } from '../../src/core/windows.ts'
@@ -10,6 +11,7 @@ import { Reads } from '../../src/ledger/reading/reads.ts'
 import { createKey, holdRequest, NOW, openTestLedger, settlement, usd } from '../support/ledger.ts'
 import { startThread } from '../support/threads.ts'
 
+const NO_PLANS = (): Catalog => ({ models: new Map(), plans: new Map() })
 const CENT = { ...NO_USAGE, output: 1_000 }
 
 test('balance, spend of today, keys and limits are the ledger’s', async () => {
@@ -27,7 +29,7 @@ test('balance, spend of today, keys and limits are the ledger’s', async () => 
   await pay('key_a', 'req_2', NOW)
   await pay('key_b', 'req_3', NOW)
   await pay('key_c', 'req_4', NOW)
-  const factsOf = factsFrom(reads, () => NOW)
+  const factsOf = factsFrom(reads, () => NOW, NO_PLANS)
   const rules: readonly AlertRule[] = [
     { kind: 'balance_below', thresholdPicos: usd('10') },
     { kind: 'daily_spend_above', thresholdPicos: usd('0.029'), keyId: null },
@@ -78,7 +80,20 @@ test('budgets have what was spent in their present window, the least cap holds, 
     expect(await ledger.settle(settlement(requestId, CENT, { now }))).toBe('settled')
   }
   let now = NOW + HOUR_MS
-  const factsOf = factsFrom(reads, () => now)
+  const budgets = [
+    { per: 'day', capPicos: usd('4') },
+    { per: 'hour', capPicos: usd('3') },
+  ] as const
+  const plans = new Map([
+    ['default', { name: 'default', models: [], budgets }],
+    ['free', { name: 'free', models: [] }],
+  ])
+  const catalog: Catalog = { models: new Map(), plans }
+  const factsOf = factsFrom(
+    reads,
+    () => now,
+    () => catalog,
+  )
   const window = (per: Per, cap: string, spent: string) => ({
     per,
     capPicos: usd(cap),
@@ -88,13 +103,15 @@ test('budgets have what was spent in their present window, the least cap holds, 
   const ofKey = [window('day', '3', '0.03'), window('hour', '5', '0.015')]
   const anyKey = await factsOf('acc_a', [{ kind: 'key_limit_used', percent: 80, keyId: null }])
   expect(anyKey?.windows).toEqual([window('month', '2', '0.045')])
+  // Of a plan: over all keys of the account that are of it, each with its own windows.
+  expect(anyKey?.plans).toEqual([{ name: 'default', windows: [window('day', '4', '0.045'), window('hour', '3', '0.03')] }])
   expect(anyKey?.keys.map(({ id, windows }) => [id, windows])).toEqual([
     ['key_b', []],
     ['key_a', ofKey],
   ])
   now = NOW
   const oneKey = await factsOf('acc_a', [{ kind: 'key_limit_used', percent: 80, keyId: 'key_a' }])
-  expect(oneKey?.windows).toBeUndefined()
+  expect([oneKey?.windows, oneKey?.plans]).toEqual([undefined, undefined])
   expect(oneKey?.keys.map(({ id, windows }) => [id, windows])).toEqual([['key_a', ofKey]])
   // No other rule reads them.
   expect((await factsOf('acc_a', [{ kind: 'key_expires', days: 9, keyId: 'key_a' }]))?.keys[0]).not.toHaveProperty('windows')
@@ -111,7 +128,7 @@ test('of more budgets than are read at once the newest keys are whole, the other
   const budget = { kind: 'setBudget', accountId: 'acc_many', capPicos: usd('1'), setBy: 'operator', now: NOW } as const
   const pers = ['hour', 'day', 'week'] as const
   await Promise.all(['key_many', ...later].flatMap((keyId) => pers.map((per) => ledger.operate({ ...budget, keyId, per }))))
-  const factsOf = factsFrom(reads, () => NOW)
+  const factsOf = factsFrom(reads, () => NOW, NO_PLANS)
   const rule = { kind: 'key_limit_used', percent: 80 } as const
   const counts = async (keyId: string | null, ...more: AlertRule[]) =>
     (await factsOf('acc_many', [{ ...rule, keyId }, ...more]))?.keys.map(({ windows }) => windows?.length)

@@ -148,3 +148,25 @@ test('it is told with exact amounts and when the next window begins', () => {
     'Of its budget of 10 USD per month (UTC) the account has used 9 USD. The next month begins at 2026-08-01T00:00:00.000Z.',
   )
 })
+
+test('a budget that a plan has for the account fires in alerts about any key, by plan, and says so', () => {
+  const seen = (spent: string): AccountFacts =>
+    facts({
+      windows: [],
+      plans: [
+        { name: 'small', windows: [window('day', spent)] },
+        { name: 'large', windows: [window('day', '1')] },
+      ],
+    })
+  const judged = judge(ANY, seen('8'), new Map())
+  expect(judged.crossings.map(({ plan, window: of }) => [plan, of?.per])).toEqual([['small', 'day']])
+  expect(judge(ANY, seen('9'), judged.marks).crossings).toEqual([])
+  expect(judge({ ...ANY, keyId: 'key_1' } as AlertRule, seen('8'), new Map()).crossings).toEqual([])
+  const [crossing] = judged.crossings
+  if (crossing === undefined) throw new Error('none')
+  const event = eventOf({ alertId: 'a', accountId: 'acc_1', rule: ANY, facts: seen('8'), crossing })
+  expect(event.data).toMatchObject({ percent: 80, plan: 'small', per: 'day', budget_usd: '10', spent_usd: '8' })
+  const { subject, text } = mailOf(event, 'https://page')
+  expect(subject).toBe("The account has used 80 % of its plan's budget per day")
+  expect(text).toContain('Plan: small\n')
+})

@@ -283,6 +283,7 @@ test('a hundred requests at once at the last cent of a window: what is spent end
   })
   expect(machine.wallets.keys.keyBalanceOf('key_0')?.windows).toEqual([
     {
+      of: 'key',
       per: 'day',
       capPicos: picos(10n * RATE),
       spentPicos: picos(12n * RATE),

@@ -14,7 +14,7 @@ export function windowsOf(key: KeyWallet, ofPlan: Budgets, hour: number): readon
   const { account, plan } = key
   if (key.budgets.length + account.budgets.length + ofPlan.length === 0) return NO_WINDOWS
   for (const one of [key, account, plan]) turn(one, hour)
-  return [...balancesOf(key, key.budgets), ...balancesOf(account, account.budgets), ...balancesOf(plan, ofPlan)]
+  return [...balancesOf(key, key.budgets, 'key'), ...balancesOf(account, account.budgets, 'account'), ...balancesOf(plan, ofPlan, 'plan')]
 }
 
 /** The key's balance with its windows; a key without budgets is its own balance. */

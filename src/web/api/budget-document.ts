@@ -2,16 +2,13 @@
 
 import { budgetsOf, type Catalog } from '../../core/catalog.ts'
 import { picos, toExactUsdText } from '../../core/money.ts'
+import type { BudgetOf } from '../../core/spending.ts'
 import { isoTime } from '../../core/utc.ts'
 import type { Budgets } from '../../core/windows.ts'
 import type { BudgetsAtRest } from '../../ledger/reading/account-reports.ts'
 import { spentIn } from '../../ledger/reading/window-balances.ts'
 
-type Of = Readonly<{ of: 'key' | 'account' | 'plan'; plan: string | null; set_by: 'operator' | 'customer' }>
-
-/** The plans whose budgets hold for an account, whichever of its keys spends. */
-export const plansWithBudgets = ({ plans }: Catalog): readonly string[] =>
-  [...plans.values()].flatMap(({ name, budgets = [] }) => (budgets.length === 0 ? [] : [name]))
+type Of = Readonly<{ of: BudgetOf; plan: string | null; set_by: 'operator' | 'customer' }>
 
 /** `plans`: those that the question named. */
 export function budgetDocuments(
@@ -20,7 +17,7 @@ export function budgetDocuments(
   catalog: Catalog,
 ) {
   const shown = (of: Of, spentPicos: readonly bigint[], budgets: Budgets) =>
-    spentIn(hour, spentPicos, budgets).map((window) => ({
+    spentIn(hour, spentPicos, budgets, of.of).map((window) => ({
       ...of,
       per: window.per,
       limit_usd: toExactUsdText(window.capPicos),

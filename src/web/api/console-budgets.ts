@@ -1,10 +1,11 @@
 /** Budgets by window of keys and accounts, and the plan of an account's new keys, for operators. Rules: money.md "Budgets"; pages.md "Acts of operators". */
 
 import { Elysia, type Static, t } from 'elysia'
+import { plansWithBudgets } from '../../core/catalog.ts'
 import { PERS } from '../../core/windows.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
-import { budgetDocuments, plansWithBudgets } from './budget-document.ts'
+import { budgetDocuments } from './budget-document.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { ACT_ID, type ConsoleActs, NO_STORE, oneOf, REASON } from './console-acts.ts'
 import { LIMIT_USD, limitOf } from './key-fields.ts'

@@ -1,8 +1,9 @@
 /** What each window of a budget has left, over the operator's API: the sums that the console shows. Rules: operator-api.md "Scopes", "Documents"; money.md "Budgets". */
 
 import { Elysia, type Static, t } from 'elysia'
+import { plansWithBudgets } from '../../core/catalog.ts'
 import { PERS } from '../../core/windows.ts'
-import { budgetDocuments, plansWithBudgets } from '../api/budget-document.ts'
+import { budgetDocuments } from '../api/budget-document.ts'
 import { type ApiCaller, seesAccount } from './caller.ts'
 import { answer, ERRORS, Failure, missing } from './failure.ts'
 import type { Parts } from './parts.ts'
