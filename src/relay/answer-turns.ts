@@ -29,13 +29,12 @@ export class AnswerTurns {
     return answer.waiting
   }
 
-  /** Called when the client has taken the answer, or has left. */
+  /** Called when the client has taken the answer, or has left; `wake` follows, since its memory is free. */
   end(accountId: string, answer: ReadAnswer): void {
     const reading = this.#reading.get(accountId)
     if (reading?.delete(answer) !== true) return
     go(answer)
     if (reading.size === 0) this.#reading.delete(accountId)
-    else this.wake(accountId)
   }
 
   /** Called when the account has less in memory than before. */

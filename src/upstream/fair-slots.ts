@@ -67,7 +67,7 @@ export class FairSlots {
     const free = slots - this.#total
     if (free <= 0) return false
     const own = this.#running.get(accountId) ?? 0
-    return free > Math.floor(slots * RESERVED_SHARE) || own < slots / (this.#running.size + (own === 0 ? 1 : 0) + 1)
+    return free > Math.floor(slots * RESERVED_SHARE) || own < slots / (this.#running.size + 1)
   }
 
   #runningOf = ({ accountId }: Waiting): number => this.#running.get(accountId) ?? 0

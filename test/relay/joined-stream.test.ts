@@ -63,6 +63,18 @@ function join({ world }: ReturnType<typeof makeTestWorld>, answer: RunningAnswer
   }
 }
 
+test('who leaves twice has left once: the bytes stay for the others', () => {
+  const { answer } = running()
+  const [one, other] = [answer.join() as JoinedPlace, answer.join() as JoinedPlace]
+  answer.add(bytes('one '))
+  one.leave()
+  one.leave()
+  answer.drop(new Refusal('internal'))
+  expect([answer.isWaitedFor, Buffer.from(answer.read(0, 10) ?? []).toString()]).toEqual([true, 'one '])
+  other.leave()
+  expect([answer.isWaitedFor, answer.read(0, 10)]).toEqual([false, undefined])
+})
+
 test('it gets what was sent so far, then what comes, and its end; nothing of it is left', async () => {
   const { answer, answers, join: joining } = running()
   answer.begin(() => bytes('beat'))

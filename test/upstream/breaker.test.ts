@@ -92,6 +92,26 @@ test('a crowd that was under way when it opened neither lengthens the time out n
   expect(outMs(one, T + 4_040)).toBe(2_000)
 })
 
+test('gateways that put it out together do not probe together: each time out is drawn from its last quarter', () => {
+  const outs = [0, 0.5, 0.999].map((draw) => {
+    const one = new Breaker(() => draw)
+    one.failed(T, DEAD)
+    return Math.round(outMs(one, T))
+  })
+  expect(outs).toEqual([1_000, 875, 750])
+})
+
+test('what opened it is not counted again once a probe has brought it back', () => {
+  const one = breaker()
+  for (let call = 0; call < 10; call++) one.failed(T, BROKEN)
+  one.begin(T + 1_000)
+  one.succeeded(T + 1_000, T + 1_000)
+  for (let call = 0; call < 8; call++) one.failed(T + 2_000, BROKEN)
+  expect(one.state(T + 2_000)).toBe('closed')
+  one.failed(T + 2_000, BROKEN)
+  expect(one.state(T + 2_000), 'nine of ten').toBe('open')
+})
+
 test('a probe whose client left makes room for the next one', () => {
   const one = breaker()
   one.failed(T, DEAD)

@@ -53,6 +53,14 @@ test('without a time it is fifteen seconds, and no more than five minutes with o
   }
 })
 
+test('an upstream that asks nobody to wait is out for nobody, however many accounts it refuses', async () => {
+  const scripts = stage.members({ a: choosy(0), b: answer }, { b: { priority: 1 } })
+  for (let account = 0; account < 4; account++) expect(await refused(`acc_${account}`, ['a', 'b'])).toMatchObject({ from: 'b' })
+  const [before = 0] = asked(scripts)
+  await Promise.all(['acc_0', 'acc_5', 'acc_6'].map((accountId) => polite(accountId, ['a', 'b'])))
+  expect([asked(scripts)[0], stage.seen.changed]).toEqual([before + 3, []])
+})
+
 test('two accounts of one attacker take a model from nobody, whatever they do', async () => {
   stage.members({ a: choosy(120_000), b: choosy(120_000) }, { a: { maxConcurrent: 1_000 }, b: { maxConcurrent: 1_000 } })
   for (let round = 0; round < 30; round++) {

@@ -1,7 +1,11 @@
-/** The kernel goes on with attempts that were given up: beyond so many of them an address that says nothing is asked no more. Rules: faults.md "Connections". */
+/**
+ * After a peak 500 idle connections of an upstream are kept, and the others closed. The kernel goes on with attempts that were given up: beyond so many of them an address that says nothing is asked no more.
+ * Rules: faults.md "Connections".
+ */
 
 import { expect, test } from 'bun:test'
 import { CallStop } from '../../src/relay/deadline.ts'
+import type { Connection } from '../../src/upstream/connection.ts'
 import { ConnectionPool } from '../../src/upstream/connection-pool.ts'
 import { startFullListener } from '../support/full-listener.ts'
 import { until } from '../support/until.ts'
@@ -23,4 +27,17 @@ test('behind 256 attempts that the kernel still makes no further one is begun, u
     silent.stop()
   }
   await until(async () => (await tryOnce()) !== 'connect timeout', 'an attempt is over')
+})
+
+test('after a peak 500 idle connections are kept, the newest used first, and those beyond are closed', () => {
+  const pool = new ConnectionPool({ target: { host: '127.0.0.1', port: 9, isSecure: false, ca: undefined }, connectTimeoutMs: 1_000 })
+  const ended: number[] = []
+  const connections = Array.from({ length: 503 }, (_, n) => {
+    const connection = { wake: () => undefined, rest: () => undefined, end: () => ended.push(n) }
+    return connection as unknown as Connection
+  })
+  for (const connection of connections) pool.rest(connection)
+  expect(ended).toEqual([500, 501, 502])
+  for (let n = 499; n >= 0; n--) expect(pool.takeRested() === connections[n]).toBe(true)
+  expect(pool.takeRested()).toBeUndefined()
 })

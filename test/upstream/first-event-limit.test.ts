@@ -75,3 +75,18 @@ test('a client that leaves meanwhile ends the call, and nobody is blamed', async
   await stage.pass(5_000)
   expect(stage.pool.reports()[0]?.lastFailure).toBeNull()
 })
+
+test('who has left by the time of the limit is no silence of the upstream', async () => {
+  const scripts = stage.members({ a: silent, b: answer }, { b: { priority: 1 } })
+  const left = new CallStop()
+  const called = stage.call(['a', 'b'], {}, left, LIMITED)
+  await stage.pass(1_000)
+  const gone = left.listener
+  // The upstream's call takes its time to end, and the limit passes meanwhile.
+  left.listener = undefined
+  left.stop('leaver')
+  await stage.pass(2_000)
+  gone?.()
+  expect(await called).toMatchObject({ cause: 'aborted' })
+  expect([scripts['b']?.asked, stage.pool.reports()[0]?.lastFailure]).toEqual([[], null])
+})

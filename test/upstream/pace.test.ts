@@ -26,3 +26,7 @@ test('one slow answer, small differences and a few first answers change nothing'
 test('what is slow for long is its norm', () => {
   expect(paceAfter([200, 400], [2_000, 3_000]).share()).toBe(1)
 })
+
+test('the first of its answers alone, such as that of a cold start, is not its norm', () => {
+  expect(paceAfter([1, 20_000], [200, 400], [10, 5_000]).share()).toBe(0.5)
+})

@@ -151,6 +151,34 @@ test('an address that swallowed the time to connect is not waited for again, eve
   expect(await stage.call(['a'])).toMatchObject({ from: 'a' })
 })
 
+test('a call whose client left says nothing of an address that swallows the time to connect', async () => {
+  const left = new CallStop()
+  const waiting = Promise.withResolvers<ReturnType<Behaviour>>()
+  const scripts = stage.members({ a: async () => await waiting.promise })
+  const leaver = stage.call(['a'], {}, left)
+  const script = scripts['a']
+  if (script !== undefined) script.behave = fails('connect timeout', { kind: 'dead' })
+  expect(await stage.call(['a'])).toMatchObject({ cause: 'connect timeout' })
+  left.stop('leaver')
+  waiting.resolve(fails('aborted')(request([]), left))
+  expect(await leaver).toMatchObject({ cause: 'aborted' })
+  expect(await stage.call(['a'])).toMatchObject({ cause: 'connect timeout' })
+  expect(script?.asked, 'nobody waits for it again').toHaveLength(2)
+})
+
+test('between two tries of many no more than a second passes', async () => {
+  const names = Array.from({ length: 8 }, (_, at) => `u${at}`)
+  const behaviours = Object.fromEntries(names.map((name) => [name, name === 'u7' ? answer : BROKEN]))
+  stage.members(behaviours, Object.fromEntries(names.map((name, priority) => [name, { priority }])))
+  let from: object | undefined
+  stage.call(names).then((made) => (from = made), expect.unreachable)
+  // Half of 50, 100, 200, 400, 800, 1,000 and 1,000 ms, each to the next turn of the wheel.
+  await stage.pass(1_700)
+  expect(from).toBeUndefined()
+  await stage.pass(900)
+  expect(from).toMatchObject({ from: 'u7' })
+})
+
 test('who left is not answered elsewhere, and blames nobody', async () => {
   const left = new CallStop()
   const scripts = stage.members(
@@ -166,6 +194,20 @@ test('who left is not answered elsewhere, and blames nobody', async () => {
   expect(await stage.call(['a', 'b'], {}, left)).toMatchObject({ cause: 'aborted' })
   expect(scripts['b']?.asked).toEqual([])
   expect(stage.seen.changed).toEqual([])
+})
+
+test('a request whose client has gone while the first upstream was asked is not paid for at a second one', async () => {
+  let isWanted = true
+  const scripts = stage.members({ a: BROKEN, b: answer }, { b: { priority: 1 } })
+  const ask = async () => {
+    const called = stage.call(['a', 'b'], {}, new CallStop(), { isWanted: () => isWanted })
+    await stage.pass(200)
+    return await called
+  }
+  expect(await ask()).toMatchObject({ from: 'b' })
+  isWanted = false
+  expect(await ask()).toMatchObject({ upstream: 'a' })
+  expect(Object.values(scripts).map(({ asked }) => asked.length)).toEqual([2, 1])
 })
 
 test('an upstream that is silent until the time of its requests is over is left, too', async () => {
