@@ -10,6 +10,7 @@ export const ZERO = 0n as Picos
 
 const PICOS_PER_USD = 1_000_000_000_000n
 const PICOS_PER_MICRO_USD = 1_000_000n
+const ZERO_DIGIT = 0x30
 const SMALL_PICOS = BigInt(Number.MAX_SAFE_INTEGER)
 
 export const picos = (amount: bigint): Picos => amount as Picos
@@ -40,12 +41,13 @@ export function toExactUsdText(amount: Picos): string {
   // The cost of one request fits a number exactly, and dividing a number takes a tenth of the time that a bigint takes.
   const small = size <= SMALL_PICOS ? Number(size) : undefined
   const whole = `${amount < 0n ? '-' : ''}${small === undefined ? size / PICOS_PER_USD : Math.floor(small / 1e12)}`
-  let fraction = small === undefined ? Number(size % PICOS_PER_USD) : small % 1e12
+  const fraction = small === undefined ? Number(size % PICOS_PER_USD) : small % 1e12
   if (fraction === 0) return whole
-  let places = 12
-  for (; fraction % 1_000 === 0; places -= 3) fraction /= 1_000
-  for (; fraction % 10 === 0; places--) fraction /= 10
-  return `${whole}.${String(fraction).padStart(places, '0')}`
+  // The 1 in front keeps the zeros behind the point.
+  const digits = String(1e12 + fraction)
+  let end = digits.length
+  while (digits.charCodeAt(end - 1) === ZERO_DIGIT) end--
+  return `${whole}.${digits.slice(1, end)}`
 }
 
 /** An amount for programs: a number with 6 decimals, and every digit as text. */
