@@ -24,6 +24,7 @@ export function readTools(body: JsonObject): ChatTools | Refusal {
   const path = isLegacy ? 'functions' : 'tools'
   const entries = body[path] ?? []
   if (!Array.isArray(entries)) return invalid(path, NOT_AN_ARRAY)
+  if (entries.length === 0) return NO_TOOLS
   const tools: NativeTool[] = []
   const customTools = new Set<string>()
   for (const [index, entry] of entries.entries()) {
@@ -35,6 +36,8 @@ export function readTools(body: JsonObject): ChatTools | Refusal {
   }
   return { tools, customTools, isLegacy: isLegacy && tools.length > 0 }
 }
+
+const NO_TOOLS: ChatTools = { tools: [], customTools: new Set(), isLegacy: false }
 
 function readTool(entry: JsonObject, path: string): NativeTool | Refusal {
   if (isNativeTool(entry)) return readNativeTool(entry, path)
