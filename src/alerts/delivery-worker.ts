@@ -24,6 +24,8 @@ export type DeliveryWorkerParts = Readonly<{
   /** Addresses of the account's members, in lower case. */
   membersOf: (accountId: string) => Promise<readonly string[]>
   alertsPageOf: (accountId: string) => string
+  /** '' where the account has none, or the ledger cannot be read at this moment. */
+  accountName: (accountId: string) => Promise<string>
   log: Pick<Log, 'notice' | 'alarm'>
   metrics: Pick<Metrics, 'alertDelivered'>
   now: () => number
@@ -132,7 +134,7 @@ export class DeliveryWorker {
   /** A string: the delivery will never succeed, for this reason. */
   async #attempt(due: DueDelivery): Promise<Attempted | string> {
     const { channel, eventId, accountId, target, body } = due
-    const { alerts, membersOf, sendMail, sendWebhook, alertsPageOf } = this.#parts
+    const { alerts, membersOf, sendMail, sendWebhook } = this.#parts
     if (channel === 'telegram') return this.#tellChat(due)
     if (channel === 'webhook') {
       const webhook = await alerts.webhook(accountId, target)
@@ -141,15 +143,20 @@ export class DeliveryWorker {
     }
     if (sendMail === undefined) return 'no mail is set up'
     if (!(await membersOf(accountId)).includes(target)) return 'no member of the account'
-    return { status: null, problem: await sendMail(target, mailOf(JSON.parse(body) as AlertEvent, alertsPageOf(accountId))) }
+    return { status: null, problem: await sendMail(target, await this.#mailOf(accountId, body)) }
   }
 
   async #tellChat({ accountId, target, body }: DueDelivery): Promise<Attempted | string> {
-    const { sendChat, chatsOf, alertsPageOf } = this.#parts
+    const { sendChat, chatsOf } = this.#parts
     if (sendChat === undefined) return 'no bot is set up'
     if (!(await chatsOf(accountId)).includes(target)) return 'no chat of the account'
-    const { subject, text } = mailOf(JSON.parse(body) as AlertEvent, alertsPageOf(accountId))
+    const { subject, text } = await this.#mailOf(accountId, body)
     return sendChat(target, `${subject}\n\n${text}`)
+  }
+
+  async #mailOf(accountId: string, body: string): Promise<AlertMail> {
+    const { alertsPageOf, accountName } = this.#parts
+    return mailOf(JSON.parse(body) as AlertEvent, { page: alertsPageOf(accountId), accountName: await accountName(accountId) })
   }
 
   async #note(due: DueDelivery, attempted: Attempted | string): Promise<void> {

@@ -4,7 +4,7 @@
  */
 
 import type { AccountFacts, AlertRule, BudgetWindow, Crossing } from './alerts.ts'
-import { toExactUsdText } from './money.ts'
+import { parseUsd, picos, roundHalfEven, toExactUsdText, ZERO } from './money.ts'
 import { isoTime } from './utc.ts'
 import type { Per } from './windows.ts'
 
@@ -80,22 +80,26 @@ const figuresOfWindow = ({ per, capPicos, spentPicos, resetsAt }: BudgetWindow):
 
 export type AlertMail = Readonly<{ subject: string; text: string }>
 
-/** `page` is the URL of the page on which the reader changes or deletes the alert. */
-export function mailOf({ type, timestamp, data }: AlertEvent, page: string): AlertMail {
+/** `page` is the URL of the page on which the reader changes or deletes the alert. `accountName`: '' where the account has none. */
+export function mailOf(
+  { type, timestamp, data }: AlertEvent,
+  { page, accountName }: Readonly<{ page: string; accountName: string }>,
+): AlertMail {
   const { subject, line } = wordsOf(type, data)
   const key = data.key === undefined ? '' : `Key: ${plain(data.key.name)} (${data.key.id})\n`
   const plan = data.plan === undefined ? '' : `Plan: ${plain(data.plan)}\n`
-  return { subject, text: `${line}\n\n${key}${plan}Account: ${data.account_id}\nSeen: ${timestamp}\n\nChange this alert: ${page}\n` }
+  const account = accountName === '' ? data.account_id : `${plain(accountName)} (${data.account_id})`
+  return { subject, text: `${line}\n\n${key}${plan}Account: ${account}\nSeen: ${timestamp}\n\nChange this alert: ${page}\n` }
 }
 
 function wordsOf(type: AlertEvent['type'], data: AlertEvent['data']): Readonly<{ subject: string; line: string }> {
   switch (type) {
     case 'alert.balance_below':
-      return { subject: `Balance below ${data.threshold_usd} USD`, line: `The balance is ${data.balance_usd} USD.` }
+      return { subject: `Balance below ${money(data.threshold_usd)}`, line: `The balance is ${money(data.balance_usd)}.` }
     case 'alert.daily_spend_above':
       return {
-        subject: `More than ${data.threshold_usd} USD spent today`,
-        line: `Today (UTC) ${data.spent_today_usd} USD were spent so far.`,
+        subject: `More than ${money(data.threshold_usd)} spent today`,
+        line: `Today (UTC) ${money(data.spent_today_usd)} were spent so far.`,
       }
     case 'alert.key_expires':
       return { subject: `A key expires within ${data.days} days`, line: `The key expires at ${data.expires_at}.` }
@@ -103,7 +107,7 @@ function wordsOf(type: AlertEvent['type'], data: AlertEvent['data']): Readonly<{
       if (data.per !== undefined) return wordsOfBudget(data)
       return {
         subject: `A key has used ${data.percent} % of its limit`,
-        line: `Of its limit of ${data.limit_usd} USD the key has used ${data.spent_usd} USD.`,
+        line: `Of its limit of ${money(data.limit_usd)} the key has used ${money(data.spent_usd)}.`,
       }
     case 'alert.test':
       return { subject: 'Test of an alert', line: 'This is a test. Nothing has happened.' }
@@ -115,13 +119,23 @@ function wordsOfBudget({ key, plan, percent, per, budget_usd, spent_usd, resets_
   if (plan !== undefined)
     return {
       subject: `The account has used ${percent} % of its plan's budget per ${per}`,
-      line: `Of the budget of ${budget_usd} USD per ${per} (UTC) that its plan has for it, the account has used ${spent_usd} USD with its keys of the plan. ${next}`,
+      line: `Of the budget of ${money(budget_usd)} per ${per} (UTC) that its plan has for it, the account has used ${money(spent_usd)} with its keys of the plan. ${next}`,
     }
   const who = key === undefined ? 'account' : 'key'
   return {
     subject: `${key === undefined ? 'The account' : 'A key'} has used ${percent} % of its budget per ${per}`,
-    line: `Of its budget of ${budget_usd} USD per ${per} (UTC) the ${who} has used ${spent_usd} USD. ${next}`,
+    line: `Of its budget of ${money(budget_usd)} per ${per} (UTC) the ${who} has used ${money(spent_usd)}. ${next}`,
   }
+}
+
+const CENT = 10_000_000_000n
+
+/** An exact amount in whole cents; what is less than a cent has all its digits. */
+function money(exact = '0'): string {
+  const amount = parseUsd(exact) ?? ZERO
+  const size = amount < ZERO ? picos(-amount) : amount
+  const [whole = '0', cents = ''] = toExactUsdText(size < CENT ? size : picos(roundHalfEven(size, CENT) * CENT)).split('.')
+  return `${amount < ZERO ? '-' : ''}$${whole}.${cents.padEnd(2, '0')}`
 }
 
 /** Replaces control, format and line-break characters by spaces, so that the text stays on one line. */

@@ -28,6 +28,8 @@ export type Facts = Readonly<{
   baseUrl: string
   /** Where a balance is topped up, as the balance error names it. */
   dashboardUrl: string
+  /** The model that the examples name; default: the first that anyone may use. */
+  example?: Model
   catalog: Catalog
   limits: Limits
 }>
@@ -50,6 +52,7 @@ export const GUIDE_SOURCES: readonly Readonly<{ name: string; source: string }>[
 export const GUIDE: Book = {
   name: 'Guide',
   home: '/docs',
+  back: { path: '/cabinet', title: 'Cabinet' },
   after: [API_REFERENCE],
   files: [
     { path: '/llms.txt', title: 'llms.txt' },
@@ -87,7 +90,11 @@ ${lines.join('\n')}
 }
 
 /** The model that the examples name. */
-export const exampleModelOf = (catalog: Catalog): Model | undefined => modelsOf(catalog, PUBLIC_PLAN).find(({ id }) => PLAIN_ID.test(id))
+export const exampleModelOf = (catalog: Catalog): Model | undefined => exampleModelsOf(catalog, PUBLIC_PLAN)[0]
+
+/** The models of a plan that may stand in an example, newest first. */
+export const exampleModelsOf = (catalog: Catalog, planName: string): readonly Model[] =>
+  modelsOf(catalog, planName).filter(({ id }) => PLAIN_ID.test(id))
 
 /** Fills in the values in one pass: a value's own text is not searched for placeholders. */
 const fill = (source: string, values: Readonly<Record<string, string>>): string =>
@@ -105,9 +112,9 @@ const MIB = 1024 * 1024
 /** The worked example of the page on billing. */
 const EXAMPLE = { ...NO_USAGE, input: 1_200, output: 300, cacheRead: 10_000 }
 
-function valuesOf({ baseUrl, dashboardUrl, catalog, limits: bounds }: Facts): Readonly<Record<string, string>> {
+function valuesOf({ baseUrl, dashboardUrl, catalog, limits: bounds, ...facts }: Facts): Readonly<Record<string, string>> {
   const shown = modelsOf(catalog, PUBLIC_PLAN)
-  const example = exampleModelOf(catalog)
+  const example = facts.example ?? exampleModelOf(catalog)
   return {
     base_url: baseUrl,
     dashboard_url: codeInCell(`Insufficient balance on this API key. Top up: ${dashboardUrl}`),

@@ -63,7 +63,13 @@ export const OPERATE_SOURCES: readonly Readonly<{ name: string; source: string }
 ]
 
 /** The reference of the operator's API stands after them. */
-export const OPERATE: Book = { name: 'Operate', home: HOME, after: [{ path: '/api', title: 'API for operators: reference' }], files: [] }
+export const OPERATE: Book = {
+  name: 'Operate',
+  home: HOME,
+  back: { path: '/console', title: 'Console' },
+  after: [{ path: '/api', title: 'API for operators: reference' }],
+  files: [],
+}
 
 /** `guideUrl`: the address under which customers find the guide, without `/docs`. The last page holds all others, for a search within one page. */
 export function operatePagesOf(guideUrl: string): readonly Page[] {

@@ -16,6 +16,8 @@ export type Book = Readonly<{
   name: string
   /** The path of the first page. */
   home: string
+  /** The pages beside the book, such as the cabinet. */
+  back: Link
   /** The menu's links that follow the pages. */
   after: readonly Link[]
   /** Files for programs, named under each page. */
@@ -103,6 +105,7 @@ ${lede === '' ? '' : `<meta name="description" content="${escapeHtml(lede)}">\n`
 <a class="skip" href="#content">Skip to content</a>
 <header class="top">
 <a class="brand" href="${book.home}">${icon.trim()}<span>Tollgate</span></a>
+<a class="back" href="${book.back.path}">${book.back.title}</a>
 <details class="menu"><summary>Menu</summary><nav aria-label="${book.name}, short menu">${menu}</nav></details>
 </header>
 <div class="columns">

@@ -88,6 +88,10 @@ async function load({ world, config, people, mailer, sendChat }: AlertsParts): P
     chatsOf: (accountId) => opened.chats.toldOf(accountId),
     membersOf: async (accountId) => (await opened.memberships.membersOf(accountId)).map(({ email }) => email),
     alertsPageOf: (accountId) => `${opened.origins('cabinet').base}/cabinet/a/${encodeURIComponent(accountId)}/alerts`,
+    accountName: async (accountId) => {
+      const account = await reports.ask('alert mails', { kind: 'account', accountId })
+      return typeof account === 'object' ? account.name : ''
+    },
     log,
     metrics,
     now: clock.now,

@@ -2,6 +2,7 @@
 
 import { Elysia } from 'elysia'
 import { alertRoutes } from './api/alerts.ts'
+import { clientLineRoutes } from './api/client-lines.ts'
 import { cabinetExplore } from './api/explore.ts'
 import { gatewayRoutes } from './api/gateway.ts'
 import { keyRoutes } from './api/keys.ts'
@@ -27,6 +28,7 @@ export const cabinetApp = (site: Site) =>
     .use(summaryRoutes(site))
     .use(requestRoutes(site))
     .use(gatewayRoutes(site.world))
+    .use(clientLineRoutes(site))
     .use(alertRoutes(site))
     .use(webhookRoutes(site))
     .use(memberRoutes(site))

@@ -81,6 +81,7 @@ export class AlertWorld {
       sendChat: undefined,
       chatsOf: (accountId) => new Chats(sql, () => this.nowMs).toldOf(accountId),
       membersOf: () => Promise.resolve(this.members),
+      accountName: () => Promise.resolve('North Star'),
       alertsPageOf: (accountId) => `https://gateway.example/cabinet/a/${accountId}/alerts`,
       log: { notice: (notice, fields) => say({ notice, ...fields }), alarm: (alarm, fields) => say({ alarm, ...fields }) },
       metrics: this.metrics,

@@ -70,7 +70,7 @@ test('a crossing is told once to each receiver, under one id, and again only aft
     timestamp: '2026-11-20T12:00:00.000Z',
     data: { alert_id: alertId, account_id: 'acct_1', threshold_usd: '10', balance_usd: '9.5' },
   })
-  expect(world.mails[0]).toMatchObject({ to: 'ann@example.com', subject: 'Balance below 10 USD' })
+  expect(world.mails[0]).toMatchObject({ to: 'ann@example.com', subject: 'Balance below $10.00' })
   expect((await deliveries()).map(({ eventId, type }) => [eventId, type])).toEqual([id, id].map((one) => [one, 'alert.balance_below']))
   world.balances.set('acct_1', usd('10'))
   await looked()
@@ -261,7 +261,7 @@ test('chats that want alerts are told every one of their account, those that wer
   await world.query('DELETE FROM telegram_chats WHERE chat = 3')
   world.start({ sendChat })
   await until(async () => (await states()).every((state) => state !== 'waiting'))
-  expect(told.toSorted()).toEqual(['1 Balance below 10 USD', '2 Balance below 10 USD'])
+  expect(told.toSorted()).toEqual(['1 Balance below $10.00', '2 Balance below $10.00'])
   const ends = (await deliveries()).map(({ target, state, lastProblem }) => [target, state, lastProblem] as const)
   expect(ends.toSorted()).toEqual([
     ['1', 'delivered', null],

@@ -116,7 +116,7 @@ export const CABINET_PAGES: readonly SamplePage[] = [
     isSignedIn: true,
     show: async (page) => {
       // The first look at the page begins the alerts; what they told is there a moment later.
-      await page.getByText('watching').first().waitFor()
+      await page.getByText('active', { exact: true }).first().waitFor()
       await page.waitForTimeout(1_000)
       await page.reload()
       await page.getByText('next try').first().waitFor()

@@ -141,7 +141,7 @@ test('by keyboard alone a webhook and an alert are made; the alert’s test reac
   await page.getByLabel('Watch and tell').uncheck()
   await page.getByRole('button', { name: 'Save' }).click()
   await shown(page, /a key or the account has used 90% of its limit or of a budget/)
-  await page.locator('.entry', { hasText: '90%' }).getByText('off').waitFor()
+  await page.locator('.entry', { hasText: '90%' }).getByText('disabled').waitFor()
   await page.getByRole('button', { name: /^Change: Tell/ }).click()
   await page.getByRole('button', { name: 'Remove this alert' }).click()
   await page.getByRole('button', { name: 'Remove it now' }).click()

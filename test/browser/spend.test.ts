@@ -46,6 +46,12 @@ async function signedIn(accountId: string, options: BrowserContextOptions = {}):
   return page
 }
 
+/** Joins the person to one more account. */
+async function signedInElsewhere(accountId: string): Promise<void> {
+  const people = gateway.people()
+  await people.memberships.join((await people.known('ann@example.com')).id, { accountId, role: 'owner' })
+}
+
 const at = (accountId: string, path: string): string => `${origin}/cabinet/a/${accountId}/${path}`
 const exactOf = (page: Page, selector: string): Promise<string[]> =>
   page
@@ -102,6 +108,43 @@ test(
     expect(looks).toBe(10)
     await page.getByRole('button', { name: 'Look further' }).click()
     await until(async () => looks === 20)
+    await page.context().close()
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'a key and a bar lead to their requests, prices and docs are a click away and back, and the account that was looked at last is the first page',
+  async () => {
+    const page = await signedIn('acc_north')
+    await signedInElsewhere('acc_south')
+    await page.goto(at('acc_north', 'keys'))
+    await page.locator('tbody a.name').first().click()
+    await page.getByRole('heading', { name: 'Requests' }).waitFor()
+    expect(new URL(page.url()).searchParams.get('key')).toMatch(/^key_/)
+
+    await page.goto(at('acc_north', 'spend?range=7'))
+    await page.locator('.chart canvas').waitFor()
+    await page.locator('.u-over').hover()
+    await page.locator('.u-over').click()
+    await page.getByRole('heading', { name: 'Requests' }).waitFor()
+    const { searchParams } = new URL(page.url())
+    expect(Date.parse(searchParams.get('to') ?? '') - Date.parse(searchParams.get('from') ?? '')).toBe(86_400_000)
+
+    for (const [title, heading] of [
+      ['Prices', 'Models'],
+      ['Docs', 'Quick start'],
+    ] as const) {
+      await page.getByRole('link', { name: title, exact: true }).click()
+      await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
+      await page.getByRole('link', { name: 'Cabinet', exact: true }).click()
+      // The way back leads to the account that was looked at last, not to the first.
+      await page.waitForURL(`${origin}/cabinet/a/acc_north/keys`)
+    }
+    await page.goto(at('acc_south', 'spend'))
+    await page.getByRole('heading', { name: 'Spend' }).waitFor()
+    await page.goto(`${origin}/cabinet`)
+    await page.waitForURL(`${origin}/cabinet/a/acc_south/keys`)
     await page.context().close()
   },
   TIMEOUT_MS,

@@ -181,14 +181,15 @@ test('each kind is told with its figures, exact, and a mail’s subject is one l
     [
       { kind: 'daily_spend_above', thresholdPicos: usd('0.5'), keyId: 'key_1' },
       { ...base, ...about, threshold_usd: '0.5', spent_today_usd: '0' },
-      'More than 0.5 USD spent today',
+      'More than $0.50 spent today',
     ],
   ]
   for (const [rule, data, subject] of rules) {
     const event = told(rule)
     expect(event as unknown).toEqual({ type: `alert.${rule.kind}`, timestamp, data })
-    const mail = mailOf(event, 'https://gateway.example/cabinet/alerts')
+    const mail = mailOf(event, { page: 'https://gateway.example/cabinet/alerts', accountName: 'North\nStar' })
     expect(mail.subject).toBe(subject)
+    expect(mail.text).toContain('Account: North Star (acct_1)\n')
     expect(mail.text).toContain('Key: x Bcc: all@example.com y  (key_1)\n')
     expect(mail.text).toContain('https://gateway.example/cabinet/alerts')
   }
@@ -200,5 +201,24 @@ test('each kind is told with its figures, exact, and a mail’s subject is one l
     crossing: { mark: 'below' },
   })
   expect(balance.data).toEqual({ ...base, threshold_usd: '2', balance_usd: '1.5' })
-  expect(mailOf(testEventOf('acct_1', NOON), '').subject).toBe('Test of an alert')
+  expect(mailOf(testEventOf('acct_1', NOON), { page: '', accountName: '' }).subject).toBe('Test of an alert')
+})
+
+test('a mail has money in cents, and less than a cent with all its digits; the webhook keeps every digit', () => {
+  const told = (threshold: string, balance: string) =>
+    eventOf({
+      ...{ alertId: 'alert_1', accountId: 'acct_1', crossing: { mark: 'below' } },
+      rule: { kind: 'balance_below', thresholdPicos: usd(threshold) },
+      facts: facts({ balancePicos: usd(balance) }),
+    })
+  const mail = (threshold: string, balance: string) => {
+    const { subject, text } = mailOf(told(threshold, balance), { page: '', accountName: '' })
+    return [subject, text.split('\n')[0]]
+  }
+  expect(mail('5', '4.996000000001')).toEqual(['Balance below $5.00', 'The balance is $5.00.'])
+  expect(mail('12.5', '0.000123')).toEqual(['Balance below $12.50', 'The balance is $0.000123.'])
+  expect(mail('5', '-3.5')).toEqual(['Balance below $5.00', 'The balance is -$3.50.'])
+  expect(mail('5', '0')).toEqual(['Balance below $5.00', 'The balance is $0.00.'])
+  expect(told('5', '4.996000000001').data.balance_usd).toBe('4.996000000001')
+  expect(mailOf(told('5', '4'), { page: '', accountName: '' }).text).toContain('Account: acct_1\n')
 })

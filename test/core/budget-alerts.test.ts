@@ -46,6 +46,8 @@ function looks(rule: AlertRule, seen: readonly AccountFacts[]): readonly (readon
   })
 }
 
+const MAIL = { page: 'https://x', accountName: '' }
+
 test('a budget fires when the share is reached, once a window, and again in the next one that comes so far', () => {
   const seen = (
     [
@@ -138,14 +140,14 @@ test('it is told with exact amounts and when the next window begins', () => {
       resets_at: '2026-08-03T00:00:00.000Z',
     },
   })
-  expect(mailOf(ofKey, 'https://x')).toMatchObject({ subject: 'A key has used 80 % of its budget per week' })
-  expect(mailOf(ofKey, 'https://x').text).toStartWith(
-    'Of its budget of 10 USD per week (UTC) the key has used 8.000000000001 USD. The next week begins at 2026-08-03T00:00:00.000Z.\n\nKey: one',
+  expect(mailOf(ofKey, MAIL)).toMatchObject({ subject: 'A key has used 80 % of its budget per week' })
+  expect(mailOf(ofKey, MAIL).text).toStartWith(
+    'Of its budget of $10.00 per week (UTC) the key has used $8.00. The next week begins at 2026-08-03T00:00:00.000Z.\n\nKey: one',
   )
-  const ofAccount = mailOf(told({ window: window('month', '9') }), 'https://x')
+  const ofAccount = mailOf(told({ window: window('month', '9') }), MAIL)
   expect(ofAccount.subject).toBe('The account has used 80 % of its budget per month')
   expect(ofAccount.text).toStartWith(
-    'Of its budget of 10 USD per month (UTC) the account has used 9 USD. The next month begins at 2026-08-01T00:00:00.000Z.',
+    'Of its budget of $10.00 per month (UTC) the account has used $9.00. The next month begins at 2026-08-01T00:00:00.000Z.',
   )
 })
 
@@ -166,7 +168,7 @@ test('a budget that a plan has for the account fires in alerts about any key, by
   if (crossing === undefined) throw new Error('none')
   const event = eventOf({ alertId: 'a', accountId: 'acc_1', rule: ANY, facts: seen('8'), crossing })
   expect(event.data).toMatchObject({ percent: 80, plan: 'small', per: 'day', budget_usd: '10', spent_usd: '8' })
-  const { subject, text } = mailOf(event, 'https://page')
+  const { subject, text } = mailOf(event, MAIL)
   expect(subject).toBe("The account has used 80 % of its plan's budget per day")
   expect(text).toContain('Plan: small\n')
 })

@@ -65,6 +65,7 @@ test('every link leads to a page, and to a heading that it has; every page is in
     API_REFERENCE.path,
     '/llms.txt',
     '/openapi.json',
+    '/cabinet',
   ])
   for (const { path } of pages) {
     const html = htmlOf(path)

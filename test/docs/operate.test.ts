@@ -52,7 +52,7 @@ test('every page is in every menu; every link leads to a page and a heading that
   const anchors = new Map([
     ...pages.map(({ path, markdown }) => [path, anchorsOf(markdown)] as const),
     ...GUIDE_SOURCES.map(({ name, source }, index) => [`${GUIDE_URL}/docs${index === 0 ? '' : `/${name}`}`, anchorsOf(source)] as const),
-    ...OPERATE.after.map(({ path }) => [path, []] as const),
+    ...[...OPERATE.after, OPERATE.back].map(({ path }) => [path, []] as const),
   ])
   for (const page of pages) {
     const html = pageHtml(page, { book: OPERATE, pages, stylesheet: '/docs/style.css' })

@@ -1,4 +1,4 @@
-/** An account's summary: its balance, the part that is held and by which requests, and how long the balance lasts. Rules: pages.md "Spend"; money.md "Runway". */
+/** An account's summary: its balance, the part that is held and by which requests, and how long the balance lasts, and what changed this week. Rules: pages.md "Spend"; money.md "Runway". */
 
 import { Elysia } from 'elysia'
 import { sumPicos, toExactUsdText, ZERO } from '../../core/money.ts'
@@ -11,6 +11,7 @@ import { missing } from './answers.ts'
 import { callerMacro } from './caller.ts'
 import { type Running, runningOf } from './running.ts'
 import { refuseUnread } from './unread.ts'
+import { WEEK_DAYS, weeksOf } from './weeks.ts'
 
 const RUNWAY_DAYS = 7
 /** The most holds that are shown. */
@@ -35,13 +36,14 @@ export function summaryReader({ world }: Pick<Site, 'world'>, running: Running) 
     if (account === undefined) return missing()
     if (typeof account === 'string') return refuseUnread(account)
     const toDay = dayAt(clock.now())
-    const days = { fromDay: toDay - RUNWAY_DAYS, toDay }
-    const spent = await wholeSpend(reports, client, { kind: 'spend', accountId, by: 'day', ...days })
+    const days = { fromDay: toDay - 2 * WEEK_DAYS + 1, toDay }
+    const spent = await wholeSpend(reports, client, { kind: 'spend', accountId, by: 'model', ...days })
     if (spent === undefined) return missing()
     if (typeof spent === 'string') return refuseUnread(spent)
     const costOf = (day: number) => sumPicos(...spent.filter((row) => row.day === day).map(({ costPicos }) => costPicos))
     const past = Array.from({ length: RUNWAY_DAYS }, (_, n) => costOf(toDay - 1 - n))
     const { days: lasts, aDayPicos } = runwayOf(account.balancePicos, past, costOf(toDay))
+    const weeks = weeksOf(spent, toDay)
     const holds = running.holdsOf(accountId)
     const shown = holds.slice(0, HOLDS_SHOWN)
     const names = await namesOf(client, accountId, new Set(shown.map(({ keyId }) => keyId)))
@@ -53,6 +55,7 @@ export function summaryReader({ world }: Pick<Site, 'world'>, running: Running) 
       running_requests: holds.length,
       runway_days: lasts,
       a_day_usd: toExactUsdText(aDayPicos),
+      ...weeks,
     }
   }
 }

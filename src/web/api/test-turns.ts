@@ -25,8 +25,7 @@ export class TestTurns {
     this.#tats.set(accountId, tat)
     if (!isAllowed) return refuse(429, 'Wait a little before the next test', { retryAfterS: retryAfterSeconds })
     const eventId = await alerts.try(accountId, { emails, webhooks, chats })
-    if (eventId === undefined)
-      return refuse(409, 'No receiver can be reached now: the receivers are switched off, or too much waits for them')
+    if (eventId === undefined) return refuse(409, 'No receiver can be reached now: the receivers are disabled, or too much waits for them')
     return Response.json({ event_id: eventId }, { status: 202, headers: { 'cache-control': 'no-store' } })
   }
 }

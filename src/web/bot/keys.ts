@@ -126,7 +126,7 @@ const fitting = (rows: readonly (readonly Button[])[]): readonly (readonly Butto
 
 const ofTurn = ({ accountId }: Turn, keyId: string) => ({ accountId, keyId })
 const nameOf = ({ name, display }: Key): string => name || display
-const stateOf = ({ state, is_limit_used }: Key): string => (state === 'live' && is_limit_used ? 'limit used' : state)
+const stateOf = ({ state, is_limit_used }: Key): string => (state !== 'live' ? state : is_limit_used ? 'limit used' : 'active')
 
 function wordsOf(key: Key): string {
   const { limit_usd, spent_usd, expires_at, last_used_at, old_secret } = key

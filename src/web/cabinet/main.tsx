@@ -13,6 +13,11 @@ import { LookUpKey } from './pages/key.tsx'
 import { Missing } from './pages/missing.tsx'
 import { PersonPage } from './pages/person.tsx'
 
+/** Pages of the guide, whose bar leads back. */
+const GUIDE: readonly PageLink[] = [
+  { path: '/docs/models', title: 'Prices' },
+  { path: '/docs', title: 'Docs' },
+]
 const ACCOUNT = /^\/cabinet\/a\/([^/]+)/
 
 const Cabinet = () => {
@@ -21,7 +26,7 @@ const Cabinet = () => {
   const inPath = decodeURIComponent(ACCOUNT.exec(path)?.[1] ?? '')
   const account = value?.accounts.find(({ id }) => id === inPath)
   const links: readonly PageLink[] =
-    account === undefined ? [] : ACCOUNT_PAGES.map(({ slug, title }) => ({ path: pathOf(account.id, slug), title }))
+    account === undefined ? [] : [...ACCOUNT_PAGES.map(({ slug, title }) => ({ path: pathOf(account.id, slug), title })), ...GUIDE]
   return (
     <Shell home="/cabinet" name="Cabinet" links={links} path={path} aside={<Aside me={value} account={account} path={path} />}>
       <Router onRouteChange={toContent}>

@@ -29,24 +29,21 @@ export function coloursOf(names: readonly string[]): ReadonlyMap<string, string>
 
 const hashOf = (name: string): number => Array.from(name).reduce((hash, letter) => (hash * 31 + (letter.codePointAt(0) ?? 0)) >>> 0, 7)
 
-/** `days`: the texts of the axis below. `showValue`: makes the texts of the axis on the left. `point`: called with the bar that is pointed at; null: none. */
-export function Bars({
-  days,
-  series,
-  showValue,
-  point,
-}: Readonly<{
-  days: readonly string[]
-  series: readonly Series[]
+/** `showValue`: makes the texts of the axis on the left. `point`: called with the bar that is pointed at; null: none. `open`: called with a bar that is clicked. */
+type Acts = Readonly<{
   showValue: (value: number) => string
   point: (index: number | null) => void
-}>) {
+  open?: ((index: number) => void) | undefined
+}>
+
+/** `days`: the texts of the axis below. */
+export function Bars({ days, series, showValue, point, open }: Acts & Readonly<{ days: readonly string[]; series: readonly Series[] }>) {
   const drawn = useMemo(
-    () => ({ options: (element: HTMLElement) => optionsOf(element, days, series, showValue, point), data: dataOf(days, series) }),
+    () => ({ options: (element: HTMLElement) => optionsOf(element, days, series, { showValue, point, open }), data: dataOf(days, series) }),
     [days, series],
   )
   return (
-    <figure class="chart" aria-hidden="true">
+    <figure class={open === undefined ? 'chart' : 'chart opens'} aria-hidden="true">
       <Plot {...drawn} />
       <Legend series={series} />
     </figure>
@@ -78,8 +75,7 @@ function optionsOf(
   element: HTMLElement,
   days: readonly string[],
   series: readonly Series[],
-  showValue: (value: number) => string,
-  point: (index: number | null) => void,
+  { showValue, point, open }: Acts,
 ): UPlot.Options {
   const axis = axisOf(element)
   const paths = UPlot.paths.bars?.({ size: [0.7, 48] })
@@ -88,7 +84,11 @@ function optionsOf(
     height: HEIGHT_PX,
     legend: { show: false },
     cursor: { x: false, y: false, drag: { setScale: false, x: false, y: false }, points: { show: false } },
-    hooks: { setCursor: [({ cursor: { idx } }) => point(idx ?? null)] },
+    hooks: {
+      setCursor: [({ cursor: { idx } }) => point(idx ?? null)],
+      ready:
+        open === undefined ? [] : [(plot) => plot.over.addEventListener('click', () => plot.cursor.idx != null && open(plot.cursor.idx))],
+    },
     scales: {
       x: { time: false, range: (_, low, high) => [low - 0.5, high + 0.5] },
       y: { range: (_, _low, high) => [0, high > 0 ? high * 1.1 : 1] },

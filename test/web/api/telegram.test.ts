@@ -122,7 +122,7 @@ test('an alert may tell the chats alone; no mail goes to an address that cannot 
   await telegram.ask(ANN, '/alerts on')
   expect((await ann.get(alerts)).body['chats']).toBe(1)
   expect((await ann.post(alerts, body)).status).toBe(201)
-  await until(() => telegram.messages(ANN).some(({ text }) => text.startsWith('Balance below 30 USD')))
+  await until(() => telegram.messages(ANN).some(({ text }) => text.startsWith('Balance below $30.00')))
   await world.person('8.00ff@telegram.invalid')
   const mailed = await ann.post(alerts, { ...body, emails: ['8.00ff@telegram.invalid'] })
   expect(mailed.status).toBe(400)

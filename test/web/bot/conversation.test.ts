@@ -254,7 +254,7 @@ test('names with markup and buttons with anything in them are texts like others'
   const name = '<b>*laptop*</b> [x](y) _z_'
   await world.link(ANN, 'ann@example.com')
   expect((await world.newKey(ANN, name)).text).toContain(`The key ${name} is made.`)
-  expect((await telegram.ask(ANN, '/keys')).buttons[0]?.text).toBe(`${name} · live`)
+  expect((await telegram.ask(ANN, '/keys')).buttons[0]?.text).toBe(`${name} · active`)
   const forged = [
     'off:',
     'off:key_0',
@@ -275,7 +275,7 @@ test('a chat is told alerts after it asked, by the rule that the bot made, and n
   const { telegram, gateway } = world
   await world.link(ANN, 'ann@example.com')
   expect((await telegram.ask(ANN, '/alerts')).text).toContain('are off')
-  const told = () => telegram.messages(ANN).filter(({ text }) => text.startsWith('Balance below 30 USD\n\nThe balance is 25 USD.')).length
+  const told = () => telegram.messages(ANN).filter(({ text }) => text.startsWith('Balance below $30.00\n\nThe balance is $25.00.')).length
   telegram.write(ANN, '/alerts on 30')
   await until(() => told() === 1 && telegram.messages(ANN).some(({ text }) => text.includes('below $30.00')))
   expect((await telegram.ask(ANN, '/alerts on')).text).toContain('below $30.00')

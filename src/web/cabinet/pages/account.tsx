@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso/router'
 import { Failed, Waiting } from '../../parts/state.tsx'
 import { ACCOUNT_PAGES } from '../account-pages.ts'
-import { loadMe, me } from '../me.ts'
+import { loadMe, me, rememberAccount } from '../me.ts'
 import { signInPath } from '../own-path.ts'
 import { Missing } from './missing.tsx'
 
@@ -16,6 +16,7 @@ export const AccountPage = () => {
   const account = value.accounts.find(({ id }) => id === params['accountId'])
   const found = ACCOUNT_PAGES.find(({ slug }) => slug === params['slug'])
   if (account === undefined || found === undefined) return <Missing />
+  rememberAccount(account.id)
   const Page = found.page
   return <Page key={account.id} account={account} />
 }

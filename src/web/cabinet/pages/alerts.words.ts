@@ -73,7 +73,7 @@ function conditionOf({ kind, threshold_usd, days, percent, key_id }: Alert, { ke
 }
 
 export const alertState = ({ is_enabled, is_firing }: Alert): readonly [Mood, string] =>
-  is_enabled ? (is_firing ? ['wary', 'told, still so'] : ['good', 'watching']) : ['quiet', 'off']
+  is_enabled ? (is_firing ? ['wary', 'fired'] : ['good', 'active']) : ['quiet', 'disabled']
 
 const TYPES: Readonly<Record<string, string>> = {
   'alert.balance_below': 'Balance',

@@ -11,7 +11,7 @@ import { isPromised, OldSecret } from '../../parts/old-secret.tsx'
 import { showDate } from '../../parts/show-time.ts'
 import { Moment } from '../../parts/time.tsx'
 import { tell } from '../../parts/told.tsx'
-import type { Key, keysOf } from '../keys-api.ts'
+import { type Key, keysOf } from '../keys-api.ts'
 import { KeyBudgets } from './key-budgets.tsx'
 import { DAYS, OVERLAPS, WORDS } from './keys.words.ts'
 import { NewSecret } from './new-secret.tsx'
@@ -19,13 +19,19 @@ import { NewSecret } from './new-secret.tsx'
 type Keys = ReturnType<typeof keysOf>
 type Part = Readonly<{ keys: Keys; shown: Key; changed: () => void }>
 
-export const ChangeKey = ({ keys, shown, changed, close }: Part & Readonly<{ close: () => void }>) => {
+export const ChangeKey = ({
+  accountId,
+  shown,
+  changed,
+  close,
+}: Omit<Part, 'keys'> & Readonly<{ accountId: string; close: () => void }>) => {
   const [secret, setSecret] = useState<string>()
+  const keys = keysOf(accountId)
   const title = shown.name === '' ? shown.display : shown.name
   return (
     <Dialog title={secret === undefined ? title : `The new secret of “${title}”`} close={close}>
       {secret !== undefined ? (
-        <NewSecret secret={secret} close={close} />
+        <NewSecret accountId={accountId} secret={secret} close={close} />
       ) : (
         <div class="parts">
           <NameAndLimit keys={keys} shown={shown} changed={changed} />
@@ -73,7 +79,7 @@ const Extend = ({ keys, shown, changed }: Part) => {
       },
     )
   return (
-    <Form act={act} kind="plain" fields={['days']} button={shown.expires_at === null ? 'Let it expire' : 'Extend'} submit={submit}>
+    <Form act={act} kind="plain" fields={['days']} button={shown.expires_at === null ? 'Set expiry' : 'Extend'} submit={submit}>
       <h3>Expiry</h3>
       <p class="field-hint">
         {shown.expires_at === null ? (
@@ -169,7 +175,7 @@ const Switch = ({ keys, shown, changed }: Part) => {
         )
       }
     >
-      <h3>{shown.is_active ? 'Switch off' : 'Switch on'}</h3>
+      <h3>{shown.is_active ? 'Disable' : 'Enable'}</h3>
       {shown.is_active && <p class={isSure ? 'note wary' : 'field-hint'}>{WORDS.disable}</p>}
     </Form>
   )

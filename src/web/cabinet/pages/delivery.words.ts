@@ -5,7 +5,7 @@ const SENTENCES: ReadonlyMap<string, string> = new Map(
     // Faults before anything was sent.
     'no mail is set up': 'This gateway sends no mail.',
     'no member of the account': 'Its receiver is no member of this account any more.',
-    'webhook removed or switched off': 'The webhook was removed or switched off.',
+    'webhook removed or switched off': 'The webhook was removed or disabled.',
     address: 'The webhook’s address is not allowed here.',
     dns: 'The name of its server was not found.',
     'no public address': 'The name of its server has no public address, or was not found.',

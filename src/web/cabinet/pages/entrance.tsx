@@ -9,18 +9,18 @@ import { PageHead } from '../../parts/shell.tsx'
 import { SignIn, SignUp } from '../../parts/sign-in.tsx'
 import { Empty, Waiting } from '../../parts/state.tsx'
 import { pathOf } from '../account-path.ts'
-import { loadMe, me } from '../me.ts'
+import { lastAccount, loadMe, me } from '../me.ts'
 import { ownPath, signInPath } from '../own-path.ts'
 import { MeFailed, ToSignIn } from './account.tsx'
 import { Missing } from './missing.tsx'
 
 const ROOT = '/cabinet'
 
-/** Leads on to the first account's keys. */
+/** Leads on to the keys of the account that was looked at last, else of the first. */
 export const Entered = () => {
   const { route } = useLocation()
   const { value, state } = me.value
-  const first = value?.accounts[0]
+  const first = value?.accounts.find(({ id }) => id === lastAccount()) ?? value?.accounts[0]
   useEffect(() => {
     if (first !== undefined) route(pathOf(first.id), true)
   }, [first])

@@ -15,8 +15,9 @@ import { Empty, Show } from '../../parts/state.tsx'
 import { Pager, Table } from '../../parts/table.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { Usd } from '../../parts/usd.tsx'
-import type { AccountPageProps } from '../account-path.ts'
+import { type AccountPageProps, pathOf } from '../account-path.ts'
 import { type Key, keysOf, useRunning } from '../keys-api.ts'
+import { searchOf } from '../spend-view.ts'
 import { ChangeKey } from './change-key.tsx'
 import { stateWords, WORDS } from './keys.words.ts'
 import { MakeKey } from './make-key.tsx'
@@ -56,7 +57,7 @@ export const Keys = ({ account }: AccountPageProps) => {
               <LeftOut ordered={ordered} {...hidden} what="keys" />
               <Table
                 label="Keys"
-                columns={columnsOf(running, isOwner ? setChanging : undefined)}
+                columns={columnsOf(account.id, running, isOwner ? setChanging : undefined)}
                 rows={data}
                 keyOf={({ id }) => id}
                 order={order}
@@ -77,15 +78,14 @@ export const Keys = ({ account }: AccountPageProps) => {
           close={() => setMaking(false)}
         />
       )}
-      {changed !== undefined && (
-        <ChangeKey keys={keysOf(account.id)} shown={changed} changed={again} close={() => setChanging(undefined)} />
-      )}
+      {changed !== undefined && <ChangeKey accountId={account.id} shown={changed} changed={again} close={() => setChanging(undefined)} />}
     </>
   )
 }
 
 /** `change`: undefined for members who only look. */
 function columnsOf(
+  accountId: string,
   running: Readonly<Record<string, number>> | undefined,
   change: ((keyId: string) => void) | undefined,
 ): readonly Column<Key>[] {
@@ -94,9 +94,11 @@ function columnsOf(
     {
       name: 'Key',
       order: 'name',
-      cell: ({ name, display, rates, plan_rates }) => (
+      cell: ({ id, name, display, rates, plan_rates }) => (
         <div class="named">
-          <span class="name">{name === '' ? 'without a name' : name}</span>
+          <a class="name" href={`${pathOf(accountId, 'requests')}${searchOf({ key: id })}`} title="Its requests">
+            {name === '' ? 'without a name' : name}
+          </a>
           <code>{display}</code>
           {rates !== null && <span class="quiet">{WORDS.ownRates(rateWords(rates))}</span>}
           {plan_rates !== null && <span class="quiet">{WORDS.planRates(rateWords(plan_rates))}</span>}

@@ -18,7 +18,7 @@ export const WORDS = {
   cut: 'Requests with the old secret are refused at once.',
   disable:
     'Its requests are refused, and its running streams end within a second. What was written until then is paid. It can be enabled again.',
-  accountOff: 'This account is switched off: ask the operator of this gateway. Its keys are refused.',
+  accountOff: 'This account is disabled, and its keys are refused: ask the operator of this gateway.',
   ownRates: (rates: string) => `This key: ${rates}`,
   planRates: (rates: string) => `All keys of its plan together: ${rates}`,
 } as const
@@ -31,7 +31,7 @@ const SOON_MS = 7 * 86_400_000
 export function stateWords({ state, is_limit_used, expires_at }: KeyLook, nowMs: number): readonly [Mood, string] {
   if (state === 'disabled') return ['quiet', 'disabled']
   if (state === 'expired') return ['bad', 'expired']
-  if (is_limit_used) return ['bad', 'limit used up']
+  if (is_limit_used) return ['bad', 'limit used']
   return expires_at !== null && Date.parse(expires_at) - nowMs < SOON_MS ? ['wary', 'expires soon'] : ['good', 'active']
 }
 

@@ -36,7 +36,7 @@ export const MakeKey = ({ accountId, made, close }: Readonly<{ accountId: string
   return (
     <Dialog title={secret === undefined ? WORDS.make : `Your key “${name.trim()}”`} close={close}>
       {secret !== undefined ? (
-        <NewSecret secret={secret} close={close} />
+        <NewSecret accountId={accountId} secret={secret} close={close} />
       ) : (
         <Form act={act} fields={['name', 'limit_usd', 'expires_in_days']} button="Make the key" submit={submit}>
           <NameField act={act} hint={WORDS.nameHint} required autoFocus value={name} change={setName} />

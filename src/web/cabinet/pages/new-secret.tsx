@@ -9,8 +9,8 @@ import { Show } from '../../parts/state.tsx'
 import { api } from '../api.ts'
 import { WORDS } from './keys.words.ts'
 
-export const NewSecret = ({ secret, close }: Readonly<{ secret: string; close: () => void }>) => {
-  const { loaded, again } = useAsked(() => api['client-lines'].get(), [])
+export const NewSecret = ({ accountId, secret, close }: Readonly<{ accountId: string; secret: string; close: () => void }>) => {
+  const { loaded, again } = useAsked(() => api.accounts({ accountId })['client-lines'].get(), [accountId])
   const [client, setClient] = useState('curl')
   return (
     <div class="stack" {...SHOWN_ONCE}>

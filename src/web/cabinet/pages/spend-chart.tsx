@@ -6,7 +6,8 @@ import { showDay } from '../../parts/show-time.ts'
 import { showUsd, sumUsd, usdNumber } from '../../parts/show-usd.ts'
 import { keyTitle, type Spend } from '../spend-api.ts'
 
-export const SpendChart = ({ spend }: Readonly<{ spend: Spend }>) => {
+/** `open`: called with the day whose bar is clicked. */
+export const SpendChart = ({ spend, open }: Readonly<{ spend: Spend; open: (day: string) => void }>) => {
   const [at, setAt] = useState<number | null>(null)
   const { days, series } = useMemo(() => drawn(spend), [spend])
   const place = at === null ? undefined : days[at]
@@ -25,7 +26,13 @@ export const SpendChart = ({ spend }: Readonly<{ spend: Spend }>) => {
           </>
         )}
       </p>
-      <Bars days={days} series={series} showValue={(value) => showUsd(value.toFixed(6))} point={setAt} />
+      <Bars
+        days={days}
+        series={series}
+        showValue={(value) => showUsd(value.toFixed(6))}
+        point={setAt}
+        open={(index) => open(spend.is_by_hour ? spend.to : (spend.places[index] ?? spend.to))}
+      />
     </div>
   )
 }

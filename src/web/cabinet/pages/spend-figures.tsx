@@ -6,7 +6,7 @@ import { Table } from '../../parts/table.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { Usd } from '../../parts/usd.tsx'
 import { keyTitle, type Spend, type Summary } from '../spend-api.ts'
-import { runwayWords, WORDS } from './spend.words.ts'
+import { changesWords, runwayWords, WORDS, weekWords } from './spend.words.ts'
 
 export const NowFigures = ({ now }: Readonly<{ now: Summary }>) => (
   <section class="stack tight" aria-label="Now">
@@ -24,6 +24,18 @@ export const NowFigures = ({ now }: Readonly<{ now: Summary }>) => (
           <Usd exact={now.held_usd} />
         </dd>
         <dd>{now.running_requests === 0 ? WORDS.noneHeld : `by ${requestsText(now.running_requests)}`}</dd>
+      </div>
+      <div>
+        <dt>Last 7 days</dt>
+        <dd>
+          <Usd exact={now.week_usd} />
+        </dd>
+        <dd>{weekWords(now.week_usd, now.week_before_usd)}</dd>
+        {now.week_changes.length > 0 && (
+          <dd class="cut" title={changesWords(now.week_changes)}>
+            {changesWords(now.week_changes)}
+          </dd>
+        )}
       </div>
     </dl>
     <Held now={now} />

@@ -30,6 +30,8 @@ export const Spend = ({ account }: AccountPageProps) => {
     if (spend.loaded.value !== undefined) spend.again()
   }, [balance])
   const show = (changed: Partial<SpendView>): void => route(`${pathOf(account.id, 'spend')}${spendSearch({ ...view, ...changed })}`)
+  const requestsOf = (first: string, last: string): string =>
+    `${pathOf(account.id, 'requests')}${searchOf({ from: `${first}T00:00:00Z`, to: dayAfter(last), key, model, tag })}`
   const file = searchOf({ from, to, by, key, model, tag })
   return (
     <>
@@ -60,15 +62,11 @@ export const Spend = ({ account }: AccountPageProps) => {
                 </Empty>
               ) : (
                 <>
-                  <SpendChart spend={shown} />
+                  <SpendChart spend={shown} open={(day) => route(requestsOf(day, day))} />
                   <SpendTable spend={shown} show={show} view={view} />
                   <Tokens usage={shown.total.usage} />
                   <p>
-                    <a
-                      href={`${pathOf(account.id, 'requests')}${searchOf({ from: `${from}T00:00:00Z`, to: dayAfter(to), key, model, tag })}`}
-                    >
-                      See these requests one by one
-                    </a>
+                    <a href={requestsOf(from, to)}>See these requests one by one</a>
                   </p>
                 </>
               )}

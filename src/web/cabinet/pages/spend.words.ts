@@ -1,5 +1,7 @@
 /** The words of the page of spend. */
 
+import { showUsd, usdNumber } from '../../parts/show-usd.ts'
+
 export const WORDS = {
   title: 'Spend',
   lede: 'Days are UTC days. Every sum is exact: chart, table and file come from the same rows.',
@@ -21,3 +23,14 @@ export function runwayWords(days: number | null, aDay: string): string {
   if (days > 999) return `lasts years at ${aDay} a day`
   return `lasts ${days === 0 ? 'less than a day' : days === 1 ? '1 day' : `${days} days`} at ${aDay} a day`
 }
+
+/** "20 % more than the 7 days before". */
+export function weekWords(now: string, before: string): string {
+  if (usdNumber(before) === 0) return usdNumber(now) === 0 ? 'nothing in the 7 days before' : 'after nothing in the 7 days before'
+  const percent = Math.round((usdNumber(now) / usdNumber(before) - 1) * 100)
+  return percent === 0 ? 'as much as the 7 days before' : `${Math.abs(percent)} % ${percent > 0 ? 'more' : 'less'} than the 7 days before`
+}
+
+/** "large +$4.20, small −$0.30": the models whose spend changed most. */
+export const changesWords = (changes: readonly Readonly<{ model: string; usd: string }>[]): string =>
+  changes.map(({ model, usd }) => `${model} ${usd.startsWith('-') ? '' : '+'}${showUsd(usd)}`).join(', ')

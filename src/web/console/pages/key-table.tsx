@@ -94,4 +94,8 @@ const Owner = ({ id = '', name = '' }: Readonly<{ id: string | undefined; name: 
 )
 
 const KeyState = ({ state, isLimitUsed }: Readonly<{ state: string; isLimitUsed: boolean }>) =>
-  state === 'live' && isLimitUsed ? <Badge mood="wary" text="limit used" /> : <Badge mood={MOODS[state] ?? 'bad'} text={state} />
+  state === 'live' && isLimitUsed ? (
+    <Badge mood="wary" text="limit used" />
+  ) : (
+    <Badge mood={MOODS[state] ?? 'bad'} text={state === 'live' ? 'active' : state} />
+  )

@@ -60,7 +60,7 @@ const Verdict = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
   const alarms = now?.alarms ?? []
   const worst = alarms.find(({ is_urgent }) => is_urgent) ?? alarms[0]
   if (now === undefined) return <p class="note verdict">Looking…</p>
-  if (worst === undefined) return <p class="note verdict">All is well.</p>
+  if (worst === undefined) return <p class="note verdict">Nothing is wrong.</p>
   return (
     <p class={worst.is_urgent ? 'note bad verdict' : 'note wary verdict'}>
       <a href="#alarms">
@@ -155,7 +155,7 @@ const Upstreams = ({ upstreams }: Readonly<{ upstreams: readonly UpstreamNow[] }
 const UpstreamState = ({ upstream: { is_out, breaker, broken, slow } }: Readonly<{ upstream: UpstreamNow }>) => {
   if (is_out) return <Badge mood="wary" text="out" />
   if (breaker !== 'closed') return <Badge mood="bad" text={`${breaker}: ${counted(broken.length, 'model')}`} />
-  return slow.length > 0 ? <Badge mood="wary" text="slow" /> : <Badge mood="good" text="well" />
+  return slow.length > 0 ? <Badge mood="wary" text="slow" /> : <Badge mood="good" text="active" />
 }
 
 const Inside = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
