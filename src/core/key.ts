@@ -29,7 +29,7 @@ export type KeyRecord = Readonly<{
   secretValidUntil?: number | null
 }>
 
-type Available = Readonly<{ balancePicos: Picos; limitPicos: Picos | null; spentPicos: Picos; windows?: readonly WindowBalance[] }>
+type Available = Readonly<{ balancePicos: Picos; limitPicos: Picos | null; spentPicos: Picos; windows?: readonly WindowBalance[] | undefined }>
 
 /** What a key may still spend: the least of the account's balance, limit − spent, and what each window leaves. What running requests hold is not subtracted; the result may be negative. */
 export function availableOf({ balancePicos, limitPicos, spentPicos, windows = NO_WINDOWS }: Available): Picos {
@@ -47,6 +47,10 @@ export type KeyBalance<Amount extends bigint = Picos> = Readonly<{
   /** The windows of its budgets, its account's, and those of its plan; absent: it has no budgets. */
   windows?: readonly WindowBalance<Amount>[]
 }>
+
+/** `availableOf` by what a key and its account have. Every request asks, so the fields are named: a spread would copy them all. */
+export const availableIn = ({ account, limitPicos, spentPicos, windows }: KeyBalance): Picos =>
+  availableOf({ balancePicos: account.balancePicos, limitPicos, spentPicos, windows })
 
 export type Shortage = 'balanceUsed' | 'limitUsed' | WindowUsed | 'balanceHeld' | 'limitHeld' | 'windowHeld'
 

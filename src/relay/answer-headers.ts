@@ -4,7 +4,7 @@
  */
 
 import type { Call } from '../core/format.ts'
-import { availableOf, type KeyBalance } from '../core/key.ts'
+import { availableIn, type KeyBalance } from '../core/key.ts'
 import { type Picos, toExactUsdText } from '../core/money.ts'
 import { RATE_HEADERS } from '../core/rate-headers.ts'
 
@@ -22,8 +22,8 @@ export function addMoney(headers: Record<string, string>, cost: Picos, keyBalanc
 }
 
 /** Adds what the key may spend now. */
-export function addBalance(headers: Record<string, string>, { account, ...of }: KeyBalance): void {
-  headers['x-balance-usd'] = toExactUsdText(availableOf({ ...of, balancePicos: account.balancePicos }))
+export function addBalance(headers: Record<string, string>, keyBalance: KeyBalance): void {
+  headers['x-balance-usd'] = toExactUsdText(availableIn(keyBalance))
 }
 
 /** The cap on the tokens of an answer, where a cap on its cost made that lower than the client asked. */

@@ -5,7 +5,7 @@
 
 import { boundedMap } from '../core/bounded-map.ts'
 import { FairQueue } from '../core/fair-queue.ts'
-import { availableOf, type KeyBalance, type KeyRecord } from '../core/key.ts'
+import { availableIn, type KeyBalance, type KeyRecord } from '../core/key.ts'
 import type { Limits } from '../core/limits.ts'
 import { ZERO } from '../core/money.ts'
 import { step } from '../core/rate-limit.ts'
@@ -161,9 +161,7 @@ export class BodyMemory {
   /** A key that is not in memory may be new: it must not wait in the queue of the accounts that cannot pay. */
   #shareOf({ id, accountId }: Payer): string {
     const keyBalance = this.#options.keyBalanceOf(id)
-    if (keyBalance === undefined) return accountId
-    const { account, ...of } = keyBalance
-    return availableOf({ ...of, balancePicos: account.balancePicos }) > ZERO ? accountId : UNFUNDED
+    return keyBalance === undefined || availableIn(keyBalance) > ZERO ? accountId : UNFUNDED
   }
 
   #isFull(more: number): boolean {

@@ -95,7 +95,9 @@ export class KeyWallets {
   isUsedUp(keyId: string, hour: number): boolean | WindowUsed {
     const key = this.#keys.get(keyId)
     if (key === undefined) return false
-    if (isUsedUp({ ...key, balancePicos: key.account.balancePicos })) return true
+    const { account, limitPicos, spentPicos } = key
+    // Every request asks, so the fields are named: a spread would copy the whole wallet.
+    if (isUsedUp({ balancePicos: account.balancePicos, limitPicos, spentPicos })) return true
     return usedUpOf(windowsOf(key, this.#options.budgetsOf(key.plan.name), hour)) ?? false
   }
 
