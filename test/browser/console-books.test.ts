@@ -260,6 +260,7 @@ const PAGES = (): readonly string[] => [
   '/keys',
   '/people',
   '/codes',
+  '/explore',
   '/margin',
   '/tokens',
   '/requests',

@@ -7,6 +7,7 @@ import { AuditPage } from './pages/audit.tsx'
 import { CatalogPage } from './pages/catalog.tsx'
 import { CodeBatchPage } from './pages/code-batch.tsx'
 import { CodesPage } from './pages/codes.tsx'
+import { ExplorePage } from './pages/explore.tsx'
 import { KeysPage } from './pages/keys.tsx'
 import { MarginPage } from './pages/margin.tsx'
 import { NowPage } from './pages/now.tsx'
@@ -23,6 +24,7 @@ export const PAGES: readonly Page[] = [
   { path: '/console/accounts', title: 'Accounts', page: AccountsPage },
   { path: '/console/keys', title: 'Keys', page: KeysPage },
   { path: '/console/requests', title: 'Requests', page: RequestsPage },
+  { path: '/console/explore', title: 'Explore', page: ExplorePage },
   { path: '/console/margin', title: 'Margin', page: MarginPage },
   { path: '/console/codes', title: 'Codes', page: CodesPage },
   { path: '/console/people', title: 'People', page: PeoplePage },

@@ -1,0 +1,52 @@
+/** The question of Explore as the page's address holds it. Days are UTC days. Rules: pages.md "Explore". */
+
+const DAY_MS = 86_400_000
+
+const THINGS = ['model', 'key', 'account', 'upstream', 'format', 'outcome', 'tag'] as const
+export type ThingName = (typeof THINGS)[number]
+const FIELDS = ['from', 'to', 'by', 'step', 'measure', ...THINGS] as const
+type ExploreQuery = Readonly<Partial<Record<(typeof FIELDS)[number], string>>>
+
+/** What a question has, with what stands for what the address does not say. */
+export type ExploreView = ExploreQuery & Readonly<Record<'from' | 'to' | 'by' | 'step' | 'measure', string>>
+
+export const exploreViewOf = (query: Readonly<Record<string, string>>, nowMs: number): ExploreView => {
+  const given = Object.fromEntries(FIELDS.flatMap((field) => (query[field] ? [[field, query[field]]] : []))) as ExploreQuery
+  return { by: 'model', step: 'day', measure: 'spend', from: dayBefore(nowMs, 29), to: dayBefore(nowMs, 0), ...given }
+}
+
+export const exploreSearch = (view: ExploreQuery): string =>
+  `?${new URLSearchParams(Object.entries(view).filter((entry): entry is [string, string] => Boolean(entry[1])))}`
+
+export const namesIn = (by: string): readonly ThingName[] =>
+  THINGS.filter((thing) => by.split(',').includes(thing)).toSorted((a, b) => by.indexOf(a) - by.indexOf(b))
+
+/** The filters that a view has. */
+export const filtersIn = (view: ExploreView): readonly (readonly [ThingName, readonly string[]])[] =>
+  THINGS.flatMap((thing) => (view[thing] ? [[thing, view[thing].split(',')] as const] : []))
+
+const dayBefore = (nowMs: number, days: number): string => new Date(nowMs - days * DAY_MS).toISOString().slice(0, 10)
+const firstOfMonth = (nowMs: number, before: number): number => {
+  const now = new Date(nowMs)
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - before, 1)
+}
+
+/** Spans that people ask for, of UTC days, each with the step in which it is read well. */
+export const spansAt = (nowMs: number) => {
+  const weekday = (new Date(nowMs).getUTCDay() + 6) % 7
+  const today = dayBefore(nowMs, 0)
+  return [
+    { text: 'Today', from: today, to: today, step: 'hour' },
+    { text: 'This week', from: dayBefore(nowMs, weekday), to: today, step: 'day' },
+    { text: '30 days', from: dayBefore(nowMs, 29), to: today, step: 'day' },
+    { text: 'This month', from: dayBefore(firstOfMonth(nowMs, 0), 0), to: today, step: 'day' },
+    { text: 'Last month', from: dayBefore(firstOfMonth(nowMs, 1), 0), to: dayBefore(firstOfMonth(nowMs, 0), 1), step: 'day' },
+    { text: '12 months', from: dayBefore(firstOfMonth(nowMs, 11), 0), to: today, step: 'month' },
+  ] as const
+}
+
+/** The span in moments, from the first day's beginning to the last one's end. */
+export const momentsOf = ({ from, to }: ExploreView): Readonly<{ from: string; to: string }> => ({
+  from: `${from}T00:00:00Z`,
+  to: new Date(Date.parse(`${to}T00:00:00Z`) + DAY_MS).toISOString(),
+})

@@ -1,0 +1,214 @@
+/** What was spent and used by what is asked: a chart, and a table whose sums are those of the chart and of the file. Rules: pages.md "Explore". */
+
+import { useMemo, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { type ApiResponse, useAsked } from './ask.ts'
+import { Bars, coloursOf, OTHERS_COLOUR } from './chart.tsx'
+import type { Column } from './columns.ts'
+import { ExploreControls, MEASURES } from './explore-controls.tsx'
+import { type ExploreView, exploreSearch, exploreViewOf, type ThingName } from './explore-view.ts'
+import { PageHead } from './shell.tsx'
+import { showCount, showDay } from './show-time.ts'
+import { showUsd, sumUsd, usdNumber } from './show-usd.ts'
+import { Empty, Show } from './state.tsx'
+import { Table } from './table.tsx'
+
+type Thing = Readonly<{ id: string; name: string }>
+type Usage = Readonly<Record<'input_tokens' | 'output_tokens' | 'cache_read_input_tokens' | 'cache_creation_input_tokens', number>>
+type Sums = Readonly<{
+  requests: number
+  usage: Usage
+  cache_hit_thousandths: number | null
+  cost_usd: string
+  waived_usd: string
+  upstream_cost_usd?: string | undefined
+}>
+type Row = Sums & Readonly<{ things: readonly Thing[] }>
+type Explored = Readonly<{
+  /** What the rows are of: while the answer to a new question is awaited, still those of the last. */
+  by: readonly ThingName[]
+  step: string
+  measure: string
+  places: readonly string[]
+  series: readonly Readonly<{ things: readonly Thing[] | null; values: readonly (string | null)[] }>[]
+  data: readonly Row[]
+  others: (Sums & Readonly<{ count: number }>) | null
+  total: Sums
+}>
+
+type Options = Readonly<{
+  lede: string
+  /** The page's path, and that of the file. */
+  path: string
+  file: string
+  things: readonly ThingName[]
+  ask: (query: ExploreView) => PromiseLike<ApiResponse<Explored | Response>>
+  /** The address of the requests behind these things and the filters; undefined: no list has them alone. */
+  requestsOf: (only: Readonly<Partial<Record<ThingName, string>>>, view: ExploreView) => string | undefined
+}>
+
+export const Explore = ({ lede, path, file, things, ask, requestsOf }: Options) => {
+  const { query, route } = useLocation()
+  const view = exploreViewOf(query, Date.now())
+  const search = exploreSearch(view)
+  const { loaded, again } = useAsked(() => ask(view), [path, search])
+  const titles = new Map(
+    loaded.value?.data.flatMap((row) => row.things.map((it, at) => [`${loaded.value?.by[at]} ${it.id}`, titleOf(it)] as const)),
+  )
+  return (
+    <>
+      <PageHead title="Explore" lede={lede}>
+        <a class="button" href={`${file}${search}`} download>
+          CSV
+        </a>
+      </PageHead>
+      <ExploreControls
+        view={view}
+        things={things}
+        titleOf={(thing, id) => titles.get(`${thing} ${id}`) ?? id}
+        show={(changed) => route(path + changed)}
+      />
+      <Show loaded={loaded} again={again} lines={12}>
+        {(explored) =>
+          explored.total.requests === 0 ? (
+            <Empty title="Nothing was used">
+              <p>There is no request of these days that the filters let through.</p>
+            </Empty>
+          ) : (
+            <>
+              <ExploreChart explored={explored} />
+              <ExploreTable
+                explored={explored}
+                only={(thing, id) => route(path + exploreSearch({ ...view, [thing]: id }))}
+                requestsOf={(only) => requestsOf({ ...view, ...only }, view)}
+              />
+            </>
+          )
+        }
+      </Show>
+    </>
+  )
+}
+
+const titleOf = ({ id, name }: Thing): string => (name === '' ? id : name)
+const titleOfAll = (things: readonly Thing[] | null): string => things?.map(titleOf).join(', ') ?? 'others'
+
+const placeText = (place: string): string => (place.length > 10 ? `${showDay(place.slice(0, 10))}, ${place.slice(11, 16)}` : showDay(place))
+
+const ExploreChart = ({ explored }: Readonly<{ explored: Explored }>) => {
+  const { measure, places, series, total } = explored
+  const [at, setAt] = useState<number | null>(null)
+  const days = useMemo(() => places.map((place) => (explored.step === 'hour' ? place.slice(11, 16) : showDay(place))), [explored])
+  const drawn = useMemo(() => {
+    const colours = coloursOf(series.flatMap(({ things }) => (things === null ? [] : [titleOfAll(things)])))
+    return series.map(({ things, values }) => ({
+      name: titleOfAll(things),
+      colour: (things === null ? undefined : colours.get(titleOfAll(things))) ?? OTHERS_COLOUR,
+      values: values.map((value) => usdNumber(value ?? '0')),
+    }))
+  }, [explored])
+  if (measure === 'cache_hits') return <p class="note">Rates do not add up to bars: the table below has them.</p>
+  const isUsd = measure === 'spend'
+  const show = (exact: string): string => (isUsd ? showUsd(exact) : showCount(Number(exact)))
+  const sumAt = (index: number): string => sumUsd(series.map(({ values }) => values[index] ?? '0'))
+  const place = at === null ? undefined : places[at]
+  return (
+    <div class="card chart-card">
+      <p class="readout" aria-hidden="true">
+        <strong>
+          {at === null || place === undefined
+            ? show(sumUsd(series.flatMap(({ values }) => values.map((it) => it ?? '0'))))
+            : show(sumAt(at))}
+        </strong>{' '}
+        {place === undefined
+          ? `${MEASURES.find(({ value }) => value === measure)?.text.toLowerCase()}, ${showCount(total.requests)} requests`
+          : placeText(place)}
+      </p>
+      <Bars
+        days={days}
+        series={drawn}
+        showValue={(value) => (isUsd ? showUsd(value.toFixed(6)) : showCount(Math.round(value)))}
+        point={setAt}
+      />
+    </div>
+  )
+}
+
+const percent = (thousandths: number | null): string => (thousandths === null ? '–' : `${(thousandths / 10).toFixed(1)} %`)
+const heading = (name: ThingName): string => `${name[0]?.toUpperCase()}${name.slice(1)}`
+const count = (name: string, of: (row: Row) => number): Column<Row> => ({ name, isFigure: true, by: of, cell: (row) => showCount(of(row)) })
+
+type TableOptions = Readonly<{
+  explored: Explored
+  only: (thing: ThingName, id: string) => void
+  requestsOf: (only: Readonly<Partial<Record<ThingName, string>>>) => string | undefined
+}>
+
+const ExploreTable = (options: TableOptions) => {
+  const { by: names, data, others, total } = options.explored
+  const rows: readonly Row[] = others === null ? data : [...data, { ...others, things: [] }]
+  return (
+    <Table
+      label={`Sums by ${names.join(' and ')}`}
+      columns={[...names.map((name, at) => thingColumn(options, name, at)), ...sumColumns(options)]}
+      rows={rows}
+      keyOf={({ things }) => JSON.stringify(things.map(({ id }) => id))}
+      isAll
+      isLast={({ things }) => things.length === 0}
+      kept="explore"
+      foot={['All', ...names.slice(1).map(() => ''), ...footOf(total)]}
+    />
+  )
+}
+
+const thingColumn = ({ explored, only }: TableOptions, name: ThingName, at: number): Column<Row> => ({
+  name: heading(name),
+  by: ({ things }) => titleOfAll(things.slice(at, at + 1)),
+  cell: ({ things }) => {
+    const thing = things[at]
+    if (thing === undefined) return <span class="thing">{at === 0 ? `${showCount(explored.others?.count ?? 0)} others` : ''}</span>
+    return (
+      <button type="button" class="as-link thing" title={`Show this ${name} alone`} onClick={() => only(name, thing.id)}>
+        {titleOf(thing)}
+      </button>
+    )
+  },
+})
+
+const sumColumns = ({ explored, requestsOf }: TableOptions): readonly Column<Row>[] => [
+  { name: 'Spend', onCard: 'first', usd: ({ cost_usd }) => cost_usd },
+  {
+    ...count('Requests', ({ requests }) => requests),
+    onCard: 'first',
+    cell: ({ requests, things }) => {
+      const address = things.length === 0 ? undefined : requestsOf(Object.fromEntries(things.map(({ id }, at) => [explored.by[at], id])))
+      return address === undefined ? showCount(requests) : <a href={address}>{showCount(requests)}</a>
+    },
+  },
+  count('Input', ({ usage }) => usage.input_tokens),
+  count('Output', ({ usage }) => usage.output_tokens),
+  count('Cache read', ({ usage }) => usage.cache_read_input_tokens),
+  count('Cache write', ({ usage }) => usage.cache_creation_input_tokens),
+  {
+    name: 'Cache hits',
+    isFigure: true,
+    by: ({ cache_hit_thousandths }) => cache_hit_thousandths ?? -1,
+    cell: ({ cache_hit_thousandths }) => percent(cache_hit_thousandths),
+  },
+  { name: 'Not charged', usd: ({ waived_usd }) => waived_usd },
+  ...(explored.total.upstream_cost_usd === undefined
+    ? []
+    : [{ name: 'Upstream cost', usd: ({ upstream_cost_usd }: Row) => upstream_cost_usd ?? null }]),
+]
+
+const footOf = ({ usage, ...total }: Sums) => [
+  total.cost_usd,
+  showCount(total.requests),
+  showCount(usage.input_tokens),
+  showCount(usage.output_tokens),
+  showCount(usage.cache_read_input_tokens),
+  showCount(usage.cache_creation_input_tokens),
+  percent(total.cache_hit_thousandths),
+  total.waived_usd,
+  ...(total.upstream_cost_usd === undefined ? [] : [total.upstream_cost_usd]),
+]

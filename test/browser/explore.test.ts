@@ -1,0 +1,129 @@
+/**
+ * Explore in a real browser: who spent most this week and on what, what a key cost in October east and west of UTC, and the way from a sum to its requests; the address holds
+ * the question; axe-core finds nothing serious. Rules: pages.md "Explore".
+ */
+
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { dayAt } from '../../src/core/utc.ts'
+import { startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { makeHistory, sumText } from '../support/history.ts'
+import { holdRequest, settlement, usd } from '../support/ledger.ts'
+import { randomFrom, SEED } from '../support/seed.ts'
+import { LOOKS, lookAt } from './axe.ts'
+import { openBrowser } from './chromium.ts'
+
+setDefaultTimeout(120_000)
+
+let gateway: TestGateway
+let browser: Browser
+const complaints: string[] = []
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  await makeHistory(gateway, randomFrom(SEED), 150)
+  // The first and the last moment of October, and those beside it.
+  for (const [index, at] of [
+    '2025-09-30T23:59:59.999Z',
+    '2025-10-01T00:00:00Z',
+    '2025-10-31T23:59:59.999Z',
+    '2025-11-01T00:00:00Z',
+  ].entries()) {
+    const requestId = `req_october_${index}`
+    await gateway.ledger.hold(holdRequest(requestId, 'key_b', usd('0.05'), { now: Date.now() }))
+    await gateway.ledger.settle(settlement(requestId, { input: 10 ** index }, { now: Date.parse(at) }))
+  }
+  browser = await openBrowser()
+})
+afterAll(async () => {
+  await browser.close()
+  expect(gateway.verify()).toEqual([])
+  await gateway.stop()
+})
+afterEach(() => expect(complaints.splice(0)).toEqual([]))
+
+async function signedIn(listener: 'console' | 'cabinet', options: BrowserContextOptions = {}): Promise<Page> {
+  const people = gateway.people()
+  const person = await people.known('ann@example.com')
+  if (listener === 'console') await people.memberships.makeOperator(person.id)
+  else await people.memberships.join(person.id, { accountId: 'acc_north', role: 'owner' })
+  const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })).newPage()
+  page.on('console', (message) => message.type() !== 'log' && complaints.push(message.text()))
+  page.on('pageerror', ({ message }) => complaints.push(message))
+  await page.goto(await people.signInLink(listener, person))
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('link', { name: 'Explore', exact: true }).click()
+  await page.getByRole('heading', { name: 'Explore' }).waitFor()
+  await page.locator('tfoot').waitFor()
+  return page
+}
+
+type Receipt = ReturnType<TestGateway['receipts']>[number]
+const exact = (picos: bigint): string => sumText([`0.${String(picos).padStart(12, '0')}`])
+const costOf = (receipts: readonly Receipt[]): string => exact(receipts.reduce((sum, { costPicos }) => sum + costPicos, 0n))
+/** The amounts of a row's first column of amounts. */
+const spentIn = (page: Page, row: string): Promise<string | null> => page.locator(`${row} data`).first().getAttribute('value')
+
+test('who spent most this week, and on what, is the first row, and its requests are a click away', async () => {
+  const page = await signedIn('console')
+  try {
+    await page.getByRole('button', { name: 'This week' }).click()
+    await page.getByLabel('By', { exact: true }).selectOption('account')
+    await page.getByLabel('and by', { exact: true }).selectOption('model')
+    for (const name of ['Account', 'Model']) await page.getByRole('columnheader', { name }).waitFor()
+    const query = new URL(page.url()).searchParams
+    expect([query.get('by'), query.get('measure')]).toEqual(['account,model', 'spend'])
+    const [from = 0, to = 0] = ['from', 'to'].map((name) => dayAt(Date.parse(query.get(name) ?? '')))
+    const own = gateway.receipts().filter(({ settledAt }) => dayAt(settledAt) >= from && dayAt(settledAt) <= to)
+    const groups = [...Map.groupBy(own, ({ accountId, modelId }) => `${accountId} ${modelId}`)].map(([id, of]) => ({ id, of }))
+    const most = groups.toSorted((a, b) =>
+      Number(b.of.reduce((sum, { costPicos }) => sum + costPicos, 0n) - a.of.reduce((sum, { costPicos }) => sum + costPicos, 0n)),
+    )[0]
+    expect(await spentIn(page, 'tbody tr:first-child')).toBe(costOf(most?.of ?? []))
+    expect(await spentIn(page, 'tfoot')).toBe(costOf(own))
+    await page.locator('tbody tr').first().getByRole('link').click()
+    await page.getByRole('heading', { name: 'Requests' }).waitFor()
+    const asked = new URL(page.url()).searchParams
+    expect(`${asked.get('account_id')} ${asked.get('model')}`).toBe(most?.id ?? '')
+  } finally {
+    await page.context().close()
+  }
+})
+
+for (const timezoneId of ['Pacific/Auckland', 'America/Los_Angeles'])
+  test(`what a key cost in October is the same in ${timezoneId}: its days are UTC`, async () => {
+    const page = await signedIn('console', { timezoneId })
+    try {
+      await page.goto(`${new URL(page.url()).origin}/console/explore?by=key&key=key_b&from=2025-10-01&to=2025-10-31&step=month`)
+      await page.locator('tfoot').waitFor()
+      const own = gateway.receipts().filter(({ requestId }) => ['req_october_1', 'req_october_2'].includes(requestId))
+      expect(await spentIn(page, 'tfoot')).toBe(costOf(own))
+      expect(await page.locator('tbody tr').first().getByRole('link').textContent()).toBe('2')
+      expect(await page.getByLabel('From (UTC)').inputValue()).toBe('2025-10-01')
+    } finally {
+      await page.context().close()
+    }
+  })
+
+test('in the cabinet a click shows one thing alone, the way back works, and nothing is wider than the screen or serious for axe-core', async () => {
+  const page = await signedIn('cabinet')
+  try {
+    await page.getByRole('columnheader', { name: 'Model' }).waitFor()
+    expect(await page.getByRole('columnheader', { name: 'Upstream cost' }).count()).toBe(0)
+    const before = await spentIn(page, 'tfoot')
+    const first = page.locator('tbody tr').first().getByRole('button')
+    const name = await first.textContent()
+    await first.click()
+    await page.getByRole('button', { name: `Only model ${name}: take away` }).waitFor()
+    expect(new URL(page.url()).searchParams.get('model')).toBe(name)
+    await page.goBack()
+    await page.getByRole('button', { name: `Only model ${name}: take away` }).waitFor({ state: 'detached' })
+    await page.locator(`tfoot data[value="${before}"]`).first().waitFor()
+    for (const { colorScheme, width } of LOOKS) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.emulateMedia({ colorScheme })
+      await lookAt(page, `explore, ${colorScheme}, ${width} px`)
+    }
+  } finally {
+    await page.context().close()
+  }
+})
