@@ -86,24 +86,28 @@ type Asked = Readonly<{ reason?: string | undefined; digest?: string | undefined
 /** The line of the audit log comes before the effect, as with every act. Without a digest it is a reload of what the file has become by then, as SIGHUP is. */
 async function reload({ site, world, acts: { perform } }: Parts, reloads: Reloads, caller: ApiCaller, { reason, digest }: Asked) {
   const found = preview(reloads)
+  /** A repetition is answered although the file has become another one since. */
+  const refused = async (why: Failure) => {
+    const done = await perform(caller, { kind: 'reload', changes: found.changes.length, now: world.clock.now() }, reason, why)
+    return done instanceof Failure ? done : found
+  }
   const [first] = found.problems
-  if (first !== undefined) return new Failure(400, `The configuration has mistakes, and nothing changes; ${first.path}: ${first.message}`)
-  let repeats = false
-  const note = async (operation: Operation): Promise<Failure | undefined> => {
+  if (first !== undefined)
+    return refused(new Failure(400, `The configuration has mistakes, and nothing changes; ${first.path}: ${first.message}`))
+  const note = async (operation: Operation): Promise<Failure | 'repeats' | undefined> => {
     const done = await perform(caller, operation, reason)
     if (done instanceof Failure) return done
-    repeats = done.repeats !== undefined
-    return undefined
+    return done.repeats === undefined ? undefined : 'repeats'
   }
   if (digest === undefined) {
     const refusal = await note({ kind: 'reload', changes: found.changes.length, now: world.clock.now() })
-    if (refusal !== undefined) return refusal
-    if (!repeats) site.askReload()
+    if (refusal instanceof Failure) return refusal
+    if (refusal === undefined) site.askReload()
     return found
   }
   const done = await reloads.reload(digest, note)
-  if (done.result === 'not noted') return done.refusal
-  return done.result === 'stale' ? wrong('digest', 'What a reload would change is no longer this; look again') : found
+  if (done.result === 'not noted') return done.refusal === 'repeats' ? found : done.refusal
+  return done.result === 'stale' ? refused(wrong('digest', 'What a reload would change is no longer this; look again')) : found
 }
 
 const detail = (operationId: string, summary: string, description: string) => ({ operationId, tags: ['Gateway'], summary, description })

@@ -214,6 +214,29 @@ test('a reload with the digest of a preview is that change or none', async () =>
   expect(reloads).toBe(before + 1)
 })
 
+test('a repeated reload is the first one, whatever the file has become since, and asks for no other', async () => {
+  const lines = async () => (await rows(all, '/audit?action=reload')).data.length
+  const by = (more: number) => {
+    read = (inForce) => ({ ...inForce, limits: { ...inForce.limits, drainMs: inForce.limits.drainMs + more } })
+  }
+  by(21)
+  const { digest } = await done(all.get('/reload'))
+  const ask = (once: string) => all.post('/reload', { digest }, once)
+  await done(ask('again-1'))
+  await done(all.post('/reload', {}, 'again-2'))
+  const [before, noted] = [reloads, await lines()]
+  by(22)
+  await done(ask('again-1'))
+  expect(await statusOf(ask('again-3'))).toBe(400)
+  read = () => ({ file: 'tollgate.toml', problems: [{ path: 'models.0.id', message: 'Expected a name' }] }) as ConfigProblems
+  await done(ask('again-1'))
+  await done(all.post('/reload', {}, 'again-2'))
+  expect(await statusOf(all.post('/reload', {}, 'again-3'))).toBe(400)
+  by(21)
+  await done(ask('again-1'))
+  expect([reloads, await lines()]).toEqual([before, noted])
+})
+
 test('a verification is a job with its progress: it ends clean, and names a row that was changed behind the ledger', async () => {
   const run = async () => {
     const { id } = await done(all.post('/verifications'))
