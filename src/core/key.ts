@@ -29,7 +29,12 @@ export type KeyRecord = Readonly<{
   secretValidUntil?: number | null
 }>
 
-type Available = Readonly<{ balancePicos: Picos; limitPicos: Picos | null; spentPicos: Picos; windows?: readonly WindowBalance[] | undefined }>
+type Available = Readonly<{
+  balancePicos: Picos
+  limitPicos: Picos | null
+  spentPicos: Picos
+  windows?: readonly WindowBalance[] | undefined
+}>
 
 /** What a key may still spend: the least of the account's balance, limit − spent, and what each window leaves. What running requests hold is not subtracted; the result may be negative. */
 export function availableOf({ balancePicos, limitPicos, spentPicos, windows = NO_WINDOWS }: Available): Picos {
@@ -68,10 +73,10 @@ export function shortageOf({ limitPicos, spentPicos, heldPicos, account, windows
   return windows.some((window) => window.capPicos - window.spentPicos - window.heldPicos <= 0n) ? 'windowHeld' : undefined
 }
 
-type Spendable = Readonly<{ balancePicos: bigint; limitPicos: bigint | null; spentPicos: bigint }>
+type Spendable = Readonly<{ limitPicos: bigint | null; spentPicos: bigint }>
 
 /** Nothing is left of the balance or of the limit, even before holds are subtracted, so waiting does not help. */
-export const isUsedUp = ({ balancePicos, limitPicos, spentPicos }: Spendable): boolean =>
+export const isUsedUp = ({ limitPicos, spentPicos }: Spendable, { balancePicos }: Readonly<{ balancePicos: bigint }>): boolean =>
   balancePicos <= 0n || (limitPicos !== null && limitPicos - spentPicos <= 0n)
 
 export const KEY_STATES = ['live', 'disabled', 'expired'] as const

@@ -95,9 +95,7 @@ export class KeyWallets {
   isUsedUp(keyId: string, hour: number): boolean | WindowUsed {
     const key = this.#keys.get(keyId)
     if (key === undefined) return false
-    const { account, limitPicos, spentPicos } = key
-    // Every request asks, so the fields are named: a spread would copy the whole wallet.
-    if (isUsedUp({ balancePicos: account.balancePicos, limitPicos, spentPicos })) return true
+    if (isUsedUp(key, key.account)) return true
     return usedUpOf(windowsOf(key, this.#options.budgetsOf(key.plan.name), hour)) ?? false
   }
 
