@@ -161,6 +161,44 @@ describe('a statement', () => {
     )
   })
 
+  test('of receipts of both versions of the chain is in order, for us and for the script of the guide, and each row is bound to its version', async () => {
+    const { id } = await place.json<{ id: string }>('keys', 'show', 'app')
+    const machine = openMachine(place.ledgerPath, 'boot-tags')
+    for (const [requestId, more] of [
+      ['req_tagged', { tag: 'team:a' }],
+      ['req_plain', {}],
+      ['req_other', { tag: 'team:b' }],
+    ] as const) {
+      machine.ask(holdTask(requestId, id, usd('0.01'), more))
+      machine.ask(settleTask(requestId, { input: 7, output: 3 }, { now: NOW + 6 * DAY_MS }))
+    }
+    machine.close()
+    const text = await statement()
+    const receipts = objects(text).filter(({ kind }) => kind === 'receipt')
+    expect(receipts.map(({ id: requestId, v, tag }) => [requestId, v, tag])).toEqual([
+      ...[0, 1, 2, 3, 4, 5].map((n) => [`req_${n}`, 1, undefined]),
+      ['req_tagged', 2, 'team:a'],
+      ['req_plain', 1, undefined],
+      ['req_other', 2, 'team:b'],
+    ])
+    expect((await check(text)).code).toBe(0)
+    expect((await place.run('verify')).code).toBe(0)
+    const guide = readFileSync(join(import.meta.dir, '../../src/docs/guide/statements.md'), 'utf8')
+    writeFileSync(join(place.folder, 'check.mjs'), /```js\n([\s\S]*?)```/.exec(guide)?.[1] ?? '')
+    const script = Bun.spawnSync([process.execPath, 'check.mjs', 'statement.jsonl'], { cwd: place.folder }).stdout.toString()
+    expect(script).toStartWith('in order: 10 rows')
+    for (const [was, is] of [
+      ['"tag":"team:a"', '"tag":"team:b"'],
+      [',"tag":"team:b"', ''],
+    ] as const) {
+      expect(text).toContain(was)
+      expect((await check(text.replace(was, is))).code).toBe(1)
+    }
+    // The ledger goes on from a statement of version 1 rows alone, and from one that has both.
+    writeFileSync(join(place.folder, 'mixed.jsonl'), text)
+    expect((await place.run('verify', '--against', 'mixed.jsonl')).code).toBe(0)
+  })
+
   test('is refused for what is no account or no time', async () => {
     expect(await place.run('statement', 'nobody')).toMatchObject({ code: 2 })
     expect(await place.run('statement', 'app', '--from', 'yesterday')).toMatchObject({ code: 2 })
