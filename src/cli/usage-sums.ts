@@ -1,6 +1,7 @@
 /** `tollgate usage --by tag` and `--margin`: sums of what was spent by tag, and of what it cost us. Rules: operator.md "Lists"; money.md "Margin". */
 
 import { usdFields } from '../core/money.ts'
+import { withoutCost, withoutCostText } from '../core/without-cost.ts'
 import { tokenCells, tokenFields } from '../ledger/columns/call-fields.ts'
 import { groupMargin, type MarginBy, type MarginOf, marginIn, sumMargin, upstreamCostIn } from '../ledger/reading/margin.ts'
 import type { MarginRow, MarginSums } from '../ledger/reading/margin-reads.ts'
@@ -60,7 +61,11 @@ export function showMargin(
   if (isStop(rows)) return rows
   const groups = groupMargin(rows, by)
   const total = sumMargin(rows)
-  context.say({ data: groups.map(marginDocument), total: sumsDocument(total) }, () => marginTable(by, groups, total))
+  const lacking = withoutCost(context.config.catalog)
+  context.say({ data: groups.map(marginDocument), total: sumsDocument(total), without_cost: lacking }, () => {
+    const table = marginTable(by, groups, total)
+    return lacking.length === 0 ? table : `${table}\n${withoutCostText(lacking)}`
+  })
   return EXIT.ok
 }
 

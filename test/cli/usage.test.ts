@@ -95,6 +95,7 @@ test('usage has a row a day, key and model, and its costs are the receipts', asy
     ['upstream', 'north'],
   ] as const)
     expect(await place.json<Sums>('usage', '--margin', '--by', by)).toMatchObject({ data: [{ id, ...sums }], total: sums })
+  expect(await place.json('usage', '--margin')).toHaveProperty('without_cost')
   expect((await place.run('usage', '--margin')).out).toMatch(/^2026-11-21 +2 +0 +\$0\.012108 +\$0\.006054 .*\$0\.006054$/m)
   expect((await place.run('usage', '--margin', '--to', '2026-11-20')).out).toContain('No call has a known cost')
   const explored = await place.json<Sums>('usage', '--by', 'model,upstream', '--step', 'month', '--key', 'app', '--only', 'format=chat')

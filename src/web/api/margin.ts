@@ -4,6 +4,7 @@ import { Elysia, type Static, t } from 'elysia'
 import { type Cell, csvLine } from '../../core/csv.ts'
 import { picos, toExactUsdText } from '../../core/money.ts'
 import { dayText } from '../../core/utc.ts'
+import { withoutCost } from '../../core/without-cost.ts'
 import { groupMargin, MARGIN_BY, marginIn, sumMargin, upstreamCostIn, wholeMargin } from '../../ledger/reading/margin.ts'
 import type { MarginRow, MarginSums } from '../../ledger/reading/margin-reads.ts'
 import type { Site } from '../site.ts'
@@ -51,7 +52,7 @@ export function marginRoutes({ world, people }: Site) {
           data: things.slice(0, ROWS_MAX).map(({ id, name, ...sums }) => ({ id, name, ...sumsDocument(sums) })),
           others: rest.length === 0 ? null : { count: rest.length, ...sumsDocument(sumMargin(rest)) },
           total: sumsDocument(sumMargin(found.rows)),
-          without_cost: withoutCost(world),
+          without_cost: withoutCost(world.catalog()),
         }
       },
       { person: true, query: QUERY },
@@ -72,14 +73,6 @@ export function marginRoutes({ world, people }: Site) {
 
 /** A form sends its empty inputs, too. */
 const given = ({ from, to }: Static<typeof QUERY>) => ({ ...(from ? { from } : {}), ...(to ? { to } : {}) })
-
-/** The upstreams of which the configuration does not say what they charge for some model that they serve: their calls are in no sum. */
-function withoutCost({ catalog }: Site['world']): readonly Readonly<{ upstream: string; models: readonly string[] }>[] {
-  const lacking = [...catalog().models.values()].flatMap(({ id, upstreams, costs }) =>
-    upstreams.filter(({ name }) => !costs?.has(name)).map(({ name }) => ({ upstream: name, model: id })),
-  )
-  return [...Map.groupBy(lacking, ({ upstream }) => upstream)].map(([upstream, of]) => ({ upstream, models: of.map(({ model }) => model) }))
-}
 
 const sumsDocument = (sums: MarginSums) => ({
   requests: sums.requests,

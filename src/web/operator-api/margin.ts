@@ -4,6 +4,7 @@ import { Type } from '@sinclair/typebox'
 import { Elysia, type Static, t } from 'elysia'
 import { toExactUsdText } from '../../core/money.ts'
 import { dayText } from '../../core/utc.ts'
+import { withoutCost } from '../../core/without-cost.ts'
 import { groupMargin, MARGIN_BY, marginIn, sumMargin, upstreamCostIn, wholeMargin } from '../../ledger/reading/margin.ts'
 import type { MarginSums } from '../../ledger/reading/margin-reads.ts'
 import type { ApiCaller } from './caller.ts'
@@ -43,6 +44,9 @@ const MARGIN = t.Object(
     ),
     others: orNull(t.Object({ count: Type.Integer(), ...SUMS }), `Beyond ${ROWS_MAX} rows; null: there are no more`),
     total: t.Object(SUMS, { description: 'Of all' }),
+    without_cost: t.Array(t.Object({ upstream: t.String(), models: t.Array(t.String()) }), {
+      description: 'Upstreams of which the configuration does not say what they charge for these models: their calls are in no sum',
+    }),
   },
   { title: 'Margin', description: 'What was charged, less what the same calls cost, where that is known' },
 )
@@ -58,7 +62,7 @@ const sumsDocument = (sums: MarginSums) => ({
   margin_usd: toExactUsdText(marginIn(sums)),
 })
 
-export function marginRoutes({ world: { reports, clock }, macro }: Parts) {
+export function marginRoutes({ world: { reports, clock, catalog }, macro }: Parts) {
   const look = async (
     caller: ApiCaller,
     { by = 'day', account_id: accountId, ...range }: Static<typeof QUERY>,
@@ -76,6 +80,7 @@ export function marginRoutes({ world: { reports, clock }, macro }: Parts) {
       data: things.slice(0, ROWS_MAX).map(({ id, name, ...sums }) => ({ id, name, ...sumsDocument(sums) })),
       others: rest.length === 0 ? null : { count: rest.length, ...sumsDocument(sumMargin(rest)) },
       total: sumsDocument(sumMargin(rows)),
+      without_cost: withoutCost(catalog()).map(({ upstream, models }) => ({ upstream, models: [...models] })),
     }
   }
   return new Elysia({ name: 'operator api margin' })

@@ -125,6 +125,7 @@ test('the margin by each thing has the sums of all receipts, and no token that i
   }
   expect((await sums(all, `/margin?account_id=${keys.south['account_id']}`)).total.requests).toBe(1)
   expect((await sums(all, '/margin?to=2026-01-01')).total.requests).toBe(0)
+  expect(await sums(all, '/margin')).toMatchObject({ without_cost: [] })
   expect(await statusOf(bound, '/margin')).toBe(403)
   expect(await statusOf(all, '/margin?by=tag')).toBe(400)
   expect(await statusOf(all, '/margin?from=2026-02-01&to=2026-01-01')).toBe(400)

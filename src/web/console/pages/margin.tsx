@@ -1,6 +1,7 @@
 /** What was charged and what it cost us, by day, account, model or upstream. Rules: pages.md "Margin". */
 
 import { useLocation } from 'preact-iso/router'
+import { withoutCostText } from '../../../core/without-cost.ts'
 import { type Got, useAsked } from '../../parts/ask.ts'
 import type { Column } from '../../parts/columns.ts'
 import { Choice, Field } from '../../parts/field.tsx'
@@ -72,12 +73,7 @@ const Sums = ({ filters }: Readonly<{ filters: Filters<Filter> }>) => {
 }
 
 const WithoutCost = ({ of }: Readonly<{ of: Margin['without_cost'] }>) =>
-  of.length === 0 ? null : (
-    <p class="note wary">
-      What these charge is not known, so their calls are in no sum:{' '}
-      {of.map(({ upstream, models }) => `${upstream} (${models.join(', ')})`).join('; ')}.
-    </p>
-  )
+  of.length === 0 ? null : <p class="note wary">{withoutCostText(of)}</p>
 
 const percent = (thousandths: number | null): string => (thousandths === null ? '–' : `${(thousandths / 10).toFixed(1)} %`)
 
