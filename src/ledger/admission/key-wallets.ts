@@ -45,14 +45,10 @@ export class KeyWallets {
     this.#walletsMax = options.walletsMax ?? WALLETS_MAX
   }
 
-  get(keyId: string): KeyWallet | undefined {
-    return this.#keys.get(keyId)
-  }
+  get = (keyId: string): KeyWallet | undefined => this.#keys.get(keyId)
 
   /** Undefined: the key must be loaded first. */
-  accountNumberOf(keyId: string): number | undefined {
-    return this.#stale.has(keyId) ? undefined : this.#keys.get(keyId)?.account.number
-  }
+  accountNumberOf = (keyId: string): number | undefined => (this.#stale.has(keyId) ? undefined : this.#keys.get(keyId)?.account.number)
 
   /** A key of the account that is in memory: reading one key is enough to learn what the account has. */
   keyOfAccount(accountId: string): string | undefined {
