@@ -227,9 +227,9 @@ export class RelayHub implements Relays {
     drop(relay)
   }
 
-  /** Ends a relay: its leases end, and its requests in flight are waived. */
+  /** Ends a relay: its leases end, its requests in flight are waived, and what it had of the shared things is free, also where it dies while it joins again. */
   #end(relay: Relay): void {
-    const { boot } = relay
+    const { lastBoot: boot } = relay
     if (!this.#living.noteEnded(relay) || boot === undefined) return
     this.#options.state.leave(boot)
     this.#thread?.post({ kind: 'relayGoes', boot })

@@ -7,13 +7,14 @@ import type { Connection } from './hub-socket.ts'
 import type { Hello } from './messages.ts'
 import { beginningOf as beginningInKernel } from './peer.ts'
 
-/** `boot`: undefined until the thread knows it. `beginning`: when the process began, which tells it from a later process of the same number. */
+/** `boot`: undefined until the thread knows it. `lastBoot`: by which a thread knew it last, also while it joins again. `beginning`: when the process began, which tells it from a later process of the same number. */
 export type Relay = {
   readonly bootId: string
   readonly pid: number
   readonly beginning: string | undefined
   readonly hello: Hello
   boot: number | undefined
+  lastBoot: number | undefined
   connection: Connection | undefined
   heardAtMs: number
 }
@@ -85,7 +86,9 @@ export class LivingRelays {
   add(hello: Hello, connection: Connection): Relay {
     const { bootId } = hello
     const { pid } = connection
-    const relay = { bootId, pid, beginning: this.#beginningOf(pid), hello, connection, boot: undefined, heardAtMs: performance.now() }
+    const lastBoot = this.#relays.get(bootId)?.lastBoot
+    const known = { bootId, pid, beginning: this.#beginningOf(pid), hello }
+    const relay = { ...known, connection, boot: undefined, lastBoot, heardAtMs: performance.now() }
     this.#relays.set(bootId, relay)
     return relay
   }
@@ -93,6 +96,7 @@ export class LivingRelays {
   /** To be called when the thread knows the relay. */
   noteJoined(relay: Relay, boot: number): void {
     relay.boot = boot
+    relay.lastBoot = boot
     this.#awaited.delete(relay.pid)
   }
 

@@ -1,0 +1,85 @@
+/** Protects processes.md "Death", "Shared": what a relay had is free when it is gone, also where it dies while it joins again, or while the thread that knew it is no more. */
+
+import { expect, test } from 'bun:test'
+import type { ThreadListener } from '../../src/ledger/admission/thread-handle.ts'
+import { RelayHub } from '../../src/ledger/relays/hub.ts'
+import type { Connection } from '../../src/ledger/relays/hub-socket.ts'
+import { type Hello, PROTOCOL } from '../../src/ledger/relays/messages.ts'
+import { SharedState } from '../../src/ledger/relays/shared-state.ts'
+import type { ToThread } from '../../src/ledger/thread-messages.ts'
+import { KEEPS_NOTHING } from '../support/relays.ts'
+import { until } from '../support/until.ts'
+
+type Hearing = Parameters<NonNullable<ConstructorParameters<typeof RelayHub>[0]['listen']>>[1]
+
+const CLAIM = { keyId: 'key_1', header: 'aa', body: 'bb' }
+const HELLO: Hello = {
+  ...{ kind: 'hello', protocol: PROTOCOL, bootId: 'relay-1', isNew: true, runs: { accounts: [], keys: [] } },
+  held: { claims: [], places: [], running: [] },
+}
+const BOOT = 7
+const PID = 100
+
+/** A hub with one relay that runs a request under an Idempotency-Key, and a thread whose messages are only noted. */
+async function openHub() {
+  const state = new SharedState(KEEPS_NOTHING)
+  const posted: ToThread[] = []
+  const heard: { hearing?: Hearing; thread?: ThreadListener } = {}
+  let isAlive = true
+  const hub = new RelayHub({
+    ...{ path: '', state, now: Date.now, isSound: () => true, onFault: () => undefined },
+    listen: (_, hearing) => {
+      heard.hearing = hearing
+      return { close: () => undefined }
+    },
+    beginningOf: () => (isAlive ? 'then' : undefined),
+  })
+  hub.through((thread) => {
+    heard.thread = thread
+    const opened = Promise.resolve({ recovered: 0, wasLeftOpen: false, replayed: [] })
+    return { opened, post: (message) => void posted.push(message), terminate: () => undefined }
+  })({ onEnd: () => undefined } as ThreadListener)
+  await Promise.resolve()
+  /** The relay connects and says what it has; the thread has not answered yet. */
+  const connect = (hello: Hello) => {
+    const connection: Connection = { pid: PID, unsentBytes: 0, send: () => undefined, close: () => undefined }
+    heard.hearing?.hear(connection, hello)
+    return () => heard.hearing?.onClosed(connection)
+  }
+  const close = connect(HELLO)
+  heard.thread?.onRelay?.({ kind: 'relayJoined', bootId: 'relay-1', boot: BOOT, ledgerId: 'led', spill: { frames: 0, replayed: [] } })
+  expect(await state.ask(BOOT, { kind: 'claim', claim: CLAIM })).toEqual({ kind: 'claimed' })
+  const isRunning = (): boolean => state.ask(BOOT + 1, { kind: 'running', keyId: CLAIM.keyId, header: CLAIM.header }) === true
+  expect(isRunning()).toBe(true)
+  const die = (): void => {
+    isAlive = false
+  }
+  const hasGone = (): boolean => posted.some((message) => message.kind === 'relayGoes' && message.boot === BOOT)
+  return { hub, connect, close, die, isRunning, hasGone, endThread: () => heard.thread?.onEnd() }
+}
+
+test('a relay that dies while it joins again leaves no claim, and the thread frees its leases', async () => {
+  const { hub, connect, close, die, isRunning, hasGone } = await openHub()
+  try {
+    close()
+    const closeAgain = connect({ ...HELLO, isNew: false, held: { ...HELLO.held, claims: [CLAIM] } })
+    die()
+    closeAgain()
+    await until(() => !isRunning(), 'its claim is free')
+    expect(hasGone()).toBe(true)
+  } finally {
+    hub.close()
+  }
+})
+
+test('a relay that dies after the thread has ended leaves no claim for the relays that go on', async () => {
+  const { hub, close, die, isRunning, endThread } = await openHub()
+  try {
+    endThread()
+    die()
+    close()
+    await until(() => !isRunning(), 'its claim is free')
+  } finally {
+    hub.close()
+  }
+})
