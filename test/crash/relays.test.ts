@@ -7,10 +7,10 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test
 import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { openDatabase } from '../../db/open.ts'
-import { ZERO } from '../../src/core/money.ts'
 import { receiptsIn } from '../support/gateway.ts'
 import { until } from '../support/until.ts'
 import { type GatewayProcess, type Key, Place } from './process.ts'
+import { expectBooked, isAlive, Load, linesOf, pidOf } from './relay-load.ts'
 
 setDefaultTimeout(240_000)
 
@@ -23,80 +23,9 @@ beforeEach(async () => {
 })
 afterEach(() => place.remove())
 
-type Line = Readonly<{ notice?: string; alarm?: string; fault?: string; process?: number; pid?: number; operator_url?: string }>
-const linesOf = (gateway: GatewayProcess): readonly Line[] =>
-  gateway
-    .err()
-    .split('\n')
-    .filter((line) => line.startsWith('{') && line.endsWith('}'))
-    .map((line) => JSON.parse(line) as Line)
-const pidOf = (gateway: GatewayProcess, index: number): number =>
-  linesOf(gateway).findLast(({ notice, process: number }) => notice === 'a process begins' && number === index)?.pid ?? 0
-
-const bodyOf = (tokens: number): string =>
-  JSON.stringify({
-    ...{ model: 'claude-sonnet-5-5', max_tokens: 500, stream: true },
-    messages: [{ role: 'user', content: `[sim tokens=${tokens} speed=200]` }],
-  })
-
-/** Clients that ask one after another, on connections that come and go. `whole`: request ids of answers that were seen to their end. */
-class Load {
-  readonly whole = new Set<string>()
-  readonly refused: number[] = []
-  broken = 0
-  isOver = false
-  readonly #url: string
-
-  constructor(url: string) {
-    this.#url = url
-  }
-
-  async run(width: number): Promise<void> {
-    const client = async (number: number): Promise<void> => {
-      while (!this.isOver) {
-        const asked = await this.#ask(20 + (number % 5) * 20)
-        if (asked !== 200) await Bun.sleep(20)
-      }
-    }
-    await Promise.all(Array.from({ length: width }, (_, number) => client(number)))
-  }
-
-  async #ask(tokens: number): Promise<number> {
-    try {
-      const response = await fetch(`${this.#url}/v1/messages`, {
-        ...{ method: 'POST', body: bodyOf(tokens), keepalive: false },
-        headers: { authorization: `Bearer ${key.key}`, connection: 'close' },
-      })
-      const text = await response.text()
-      if (response.status !== 200) this.refused.push(response.status)
-      else if (text.includes('event: message_stop')) this.whole.add(response.headers.get('request-id') ?? '')
-      else this.broken++
-      return response.status
-    } catch {
-      this.broken++
-      return 0
-    }
-  }
-}
-
-function expectBooked(seen: ReadonlySet<string>): void {
-  const db = openDatabase(place.ledgerPath, 'read')
-  if ('problem' in db) throw new Error(db.message)
-  try {
-    const rows = receiptsIn(db)
-    const byId = new Map(rows.map((row) => [row.requestId, row]))
-    expect(byId.size).toBe(rows.length)
-    const unpaid = [...seen].filter((id) => byId.get(id)?.outcome !== 'complete' || (byId.get(id)?.costPicos ?? ZERO) === ZERO)
-    expect(unpaid.map((id) => [id, byId.get(id)?.outcome])).toEqual([])
-    for (const { outcome, costPicos } of rows) if (outcome === 'recovered') expect(costPicos).toBe(ZERO)
-  } finally {
-    db.close()
-  }
-}
-
 test('relays and the ledger process die by turns under load: every end that a client saw is charged once, and nothing stays held', async () => {
   const gateway = await place.serve({ args: ['--processes', '3'] })
-  const load = new Load(gateway.url)
+  const load = new Load(gateway.url, key.key)
   const running = load.run(24)
   for (let death = 0; death < 12; death++) {
     await Bun.sleep(400)
@@ -111,7 +40,7 @@ test('relays and the ledger process die by turns under load: every end that a cl
   await until(async () => (await place.json<{ data: unknown[] }>('holds', 'list')).data.length === 0, 'nothing is held')
   gateway.signal('SIGTERM')
   expect(await gateway.exited).toEqual({ code: 0, signal: null })
-  expectBooked(load.whole)
+  expectBooked(place, load.whole)
   await place.verify()
   // The operator's socket of a relay that was killed goes when the next one begins, which the last one killed may not have done.
   expect(readdirSync(dirname(place.ledgerPath)).filter((name) => /\.(?:db\.sock|relays|pages|taken)$|-.*\.spill$/.test(name))).toEqual([])
@@ -119,7 +48,7 @@ test('relays and the ledger process die by turns under load: every end that a cl
 
 test('while the ledger process is away no stream breaks, no request is admitted, and what ends meanwhile is charged once', async () => {
   const gateway = await place.serve({ args: ['--processes', '2'] })
-  const load = new Load(gateway.url)
+  const load = new Load(gateway.url, key.key)
   const running = load.run(16)
   try {
     for (let death = 0; death < 4; death++) {
@@ -143,13 +72,13 @@ test('while the ledger process is away no stream breaks, no request is admitted,
   expect(load.refused.filter((status) => status !== 503)).toEqual([])
   gateway.signal('SIGTERM')
   expect(await gateway.exited).toEqual({ code: 0, signal: null })
-  expectBooked(load.whole)
+  expectBooked(place, load.whole)
   await place.verify()
 })
 
 test('a relay that stands still for too long is cut off, its money is free, and it ends when it wakes', async () => {
   const gateway = await place.serve({ args: ['--processes', '2'] })
-  const load = new Load(gateway.url)
+  const load = new Load(gateway.url, key.key)
   const running = load.run(8)
   await until(() => load.whole.size > 10, 'clients are answered')
   const stopped = pidOf(gateway, 2)
@@ -165,28 +94,28 @@ test('a relay that stands still for too long is cut off, its money is free, and 
   await until(async () => (await place.json<{ data: unknown[] }>('holds', 'list')).data.length === 0, 'nothing is held')
   gateway.signal('SIGTERM')
   expect(await gateway.exited).toEqual({ code: 0, signal: null })
-  expectBooked(load.whole)
+  expectBooked(place, load.whole)
   await place.verify()
 })
 
 test('where the parent is killed all drain, the ledger process last, and the file is closed', async () => {
   const gateway = await place.serve({ args: ['--processes', '2'] })
   const pids = [0, 1, 2].map((index) => pidOf(gateway, index))
-  const load = new Load(gateway.url)
+  const load = new Load(gateway.url, key.key)
   const running = load.run(4)
   await until(() => load.whole.size > 5, 'clients are answered')
   gateway.signal('SIGKILL')
   load.isOver = true
   await running
   await until(() => !pids.some(isAlive), 'they are gone')
-  expectBooked(load.whole)
+  expectBooked(place, load.whole)
   await place.verify()
 })
 
 test('where parent and ledger process are killed at once the relays drain, end, and leave on disk what their clients saw', async () => {
   const gateway = await place.serve({ args: ['--processes', '2'] })
   const relays = [1, 2].map((index) => pidOf(gateway, index))
-  const load = new Load(gateway.url)
+  const load = new Load(gateway.url, key.key)
   const running = load.run(6)
   await until(() => load.whole.size > 5, 'clients are answered')
   const seen = load.whole.size
@@ -199,17 +128,9 @@ test('where parent and ledger process are killed at once the relays drain, end, 
   const again = await place.serve({ args: ['--processes', '2'] })
   again.signal('SIGTERM')
   await again.exited
-  expectBooked(load.whole)
+  expectBooked(place, load.whole)
   await place.verify()
 })
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
 
 /** Each on a connection of its own, so that the kernel spreads them over the relays. */
 const post = (gateway: GatewayProcess, path: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
