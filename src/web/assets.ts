@@ -1,9 +1,10 @@
 /**
  * A page with its scripts and styles, as the bundler made them. Scripts and styles have addresses that change with their content, so browsers keep them for
- * ever; they are gzipped once. The page itself is asked for each time. A compiled binary contains them; from source they are bundled when first asked for.
+ * ever; they are gzipped once. The page itself is asked for each time, and is seen before they are there. A compiled binary contains them; from source they are bundled when first asked for.
  * Rules: pages.md "Assets". Source: https://bun.com/docs/bundler/html-static, https://www.w3.org/TR/CSP3/
  */
 
+import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import type { HTMLBundle } from 'bun'
 import { makeStatic, type StaticContent } from '../http/static-answer.ts'
@@ -11,9 +12,20 @@ import { makeStatic, type StaticContent } from '../http/static-answer.ts'
 /** `asset`: the script or style whose address has this last part. */
 export type Assets = Readonly<{ page: StaticContent; asset(name: string): StaticContent | undefined }>
 
-/** The page may run nothing inline, load nothing from another host, and be shown in no frame. */
-const PAGE_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+/** The page may run nothing inline, load nothing from another host, and be shown in no frame. `styles`: the hashes of the styles in it, the only inline ones. */
+const policyOf = (styles: readonly string[]): string =>
+  [
+    "default-src 'none'; script-src 'self'",
+    ["style-src 'self'", ...styles.map((hash) => `'sha256-${hash}'`)].join(' '),
+    "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  ].join('; ')
+
+const STYLE = /<style>([\s\S]*?)<\/style>/g
+const STYLESHEET = /\s*<link rel="stylesheet"[^>]*>/g
+
+/** The page with its stylesheets at its end, since a browser shows nothing of what stands behind a stylesheet before that is there. */
+const seenEarly = (html: string): string =>
+  html.replaceAll(STYLESHEET, '').replace('</body>', `${(html.match(STYLESHEET) ?? []).map((link) => link.trim()).join('')}</body>`)
 
 type File = Readonly<{ name: string; type: string; text: string }>
 
@@ -29,9 +41,10 @@ export async function assetsOf(html: HTMLBundle, root: string): Promise<Assets> 
     parts.map(({ name, text, type }) => [name, makeStatic({ text: besideEachOther(text, names), type, caching: 'immutable' })]),
   )
   // The bundler's addresses are relative to the page. They become absolute, since the page is shown under many paths.
-  const text = page.text.replaceAll(/(src|href)="\.?\/([^"/]+)"/g, (_, attribute, name) => `${attribute}="${root}${name}"`)
+  const text = seenEarly(page.text).replaceAll(/(src|href)="\.?\/([^"/]+)"/g, (_, attribute, name) => `${attribute}="${root}${name}"`)
+  const styles = [...text.matchAll(STYLE)].map(([, style = '']) => createHash('sha256').update(style).digest('base64'))
   return {
-    page: makeStatic({ text, type: 'text/html; charset=utf-8', caching: 'revalidate', policy: PAGE_POLICY }),
+    page: makeStatic({ text, type: 'text/html; charset=utf-8', caching: 'revalidate', policy: policyOf(styles) }),
     asset: (name) => made.get(name),
   }
 }
