@@ -37,6 +37,34 @@ export function CopyText({ text, label, isBlock = false }: Readonly<{ text: stri
   )
 }
 
+/** A button that copies a text that is not on the page, made when it is pressed. On plain http, where a page may copy only what is selected, the text is shown. */
+export function CopyButton({ name, make, isOff = false }: Readonly<{ name: string; make: () => string; isOff?: boolean }>) {
+  const [text, setText] = useState('')
+  const [isDone, setDone] = useState(false)
+  const copy = (): void => {
+    const made = make()
+    setText(made)
+    if (!window.isSecureContext) return
+    navigator.clipboard.writeText(made).then(
+      () => {
+        setDone(true)
+        setTimeout(setDone, DONE_MS, false)
+      },
+      () => undefined,
+    )
+  }
+  return (
+    <>
+      <button type="button" class="small" disabled={isOff} onClick={copy}>
+        {isDone ? 'Copied' : name}
+      </button>
+      <p class={text === '' ? 'unseen' : 'in-words'} role="status">
+        {text}
+      </p>
+    </>
+  )
+}
+
 /** Copies a text. On plain http, browsers only have the older way, which copies the selection; the text then stays selected. */
 function toClipboard(text: string, shown: HTMLElement | null): Promise<void> {
   if (window.isSecureContext) return navigator.clipboard.writeText(text)

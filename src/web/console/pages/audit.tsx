@@ -13,7 +13,7 @@ import { withMoments } from '../../parts/zone.ts'
 import { api } from '../api.ts'
 import { FilterForm } from '../filter-form.tsx'
 import { addressOf, type Filters, filtersOf } from '../filters.ts'
-import { ACTIONS, sentenceOf } from './audit.words.ts'
+import { ACTIONS, actorWords, sentenceOf } from './audit.words.ts'
 
 type AuditEntry = Got<typeof api.audit.get>['data'][number]
 
@@ -78,12 +78,15 @@ const Lines = ({ filters: given }: Readonly<{ filters: Filters<Filter> }>) => {
   )
 }
 
-const By = ({ actor, address }: Readonly<{ actor: string; address: string }>) => (
-  <span class="named">
-    <span>{actor.replace(/^person:/, '')}</span>
-    <span class="quiet">{address}</span>
-  </span>
-)
+const By = ({ actor, address }: Readonly<{ actor: string; address: string }>) => {
+  const { who, from } = actorWords(actor, address)
+  return (
+    <span class="named" title={actor}>
+      <span>{who}</span>
+      <span class="quiet">{from}</span>
+    </span>
+  )
+}
 
 /** The act as a sentence; an act without words of its own with its values, one by one. */
 const What = ({ line }: Readonly<{ line: AuditEntry }>) => {

@@ -36,6 +36,7 @@ export const ACTIONS: Readonly<Record<string, string>> = {
   revokeToken: 'token revoked',
   reload: 'configuration reloaded',
   failover: 'Postgres failed over',
+  importKeys: 'keys imported',
 }
 
 const text = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '')
@@ -89,11 +90,31 @@ const SENTENCES: Readonly<Record<string, (line: Line) => Sentence>> = {
   setChat: ({ after }) => chatChange(after),
   createToken: ({ after }) => ({
     verb: 'made the token',
-    tail: `: ${quoted(after['name'])}, scope ${text(after['scope'])}, until ${day(after['expiresAt'])}`,
+    tail: `: ${quoted(after['name'])}, scope ${text(after['scope'])}, ${typeof after['expiresAt'] === 'number' ? `until ${day(after['expiresAt'])}` : 'never expires'}`,
   }),
   reload: ({ after }) => ({ verb: 'reloaded the', tail: `: ${counted(Number(after['changes'] ?? 0), 'setting')} changed` }),
+  importKeys: ({ after }) => ({
+    verb: `imported ${counted(Number(after['accounts'] ?? 0), 'account')} with ${counted(Number(after['keys'] ?? 0), 'key')} and ${usd(after['usd'])} from`,
+    tail: '',
+  }),
+  failover: ({ before, after }) => ({
+    verb: 'wrote again what a failover had lost in',
+    tail: `: ${counted(Number(after['requests'] ?? 0), 'request')} of ${usd(after['usd'])} and ${counted(Number(after['acts'] ?? 0), 'act')}, server ${text(before['server'])} → ${text(after['server'])}`,
+  }),
   revokeToken: ({ before }) => ({ verb: 'revoked the token', tail: `: ${quoted(before['name'])}` }),
 }
+
+/** Who did it, by the form of the actor, and from where: "shop", "with a token of the API". */
+export function actorWords(actor: string, address: string): Readonly<{ who: string; from: string }> {
+  const [, kind = '', name = ''] = /^(person|token|os):(.*)$/.exec(actor) ?? []
+  const chat = /^telegram:(.*)$/.exec(address)?.[1]
+  const from = chat !== undefined ? `Telegram, chat ${chat}` : (PLACES[address] ?? address)
+  if (kind === 'token') return { who: name, from: ['token of the API', from].filter((part) => part !== '').join(', ') }
+  return { who: kind === '' ? (ACTORS[actor] ?? actor) : name, from }
+}
+
+const PLACES: Readonly<Record<string, string>> = { socket: 'command line', file: 'command line' }
+const ACTORS: Readonly<Record<string, string>> = { program: 'the gateway itself' }
 
 /** Undefined: an act without words of its own, whose values are shown one by one. */
 export const sentenceOf = (line: Line): Sentence | undefined => SENTENCES[line.action]?.(line)

@@ -1,15 +1,15 @@
 /** The gateway at this moment. Every figure has its place before it is known, and parts that grow stand last, so that nothing jumps. Rules: pages.md "Now". */
 
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
 import type { NowDocument, ShownAlarm, UpstreamNow } from '../../now/document.ts'
 import { Badge } from '../../parts/badge.tsx'
+import { CopyButton } from '../../parts/copy.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { counted, showCount, showMoment } from '../../parts/show-time.ts'
 import { Table } from '../../parts/table.tsx'
 import { type Live, useNow } from '../live.ts'
 import { HistorySection } from './history.tsx'
-import { inWords, lostText, refusalsText, STATE_TEXTS, showBytes, showMoney, showMs, showUptime, UNKNOWN } from './now.words.ts'
+import { incidentText, lostText, refusalsText, STATE_TEXTS, showBytes, showMoney, showMs, showUptime, UNKNOWN } from './now.words.ts'
 import { Fact, Figure } from './now-figures.tsx'
 
 export const NowPage = () => {
@@ -19,7 +19,7 @@ export const NowPage = () => {
   return (
     <>
       <PageHead title="Overview">
-        <InWords now={now} />
+        <CopyButton name="Copy as text" make={() => (now === undefined ? '' : incidentText(now))} isOff={now === undefined} />
         <span class="live">
           <Badge
             mood={live.state === 'live' ? 'good' : live.state === 'lost' ? 'bad' : 'quiet'}
@@ -36,21 +36,6 @@ export const NowPage = () => {
         <Inside now={now} />
         <Alarms alarms={now?.alarms ?? []} />
       </div>
-    </>
-  )
-}
-
-/** The figures in words, which screen readers read on demand, not each second. */
-const InWords = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
-  const [text, setText] = useState('')
-  return (
-    <>
-      <button type="button" class="small" disabled={now === undefined} onClick={() => now !== undefined && setText(inWords(now))}>
-        Say it in words
-      </button>
-      <p class={text === '' ? 'unseen' : 'in-words'} role="status">
-        {text}
-      </p>
     </>
   )
 }

@@ -44,7 +44,7 @@ export const refusalsText = ({ refusals }: NowDocument['requests']): string =>
 /** "rateLimited" → "rate limited". */
 export const wordsOf = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
-export function inWords(now: NowDocument): string {
+function inWords(now: NowDocument): string {
   const { requests, first_byte, today, upstreams, alarms, ledger } = now
   const down = upstreams.filter(({ is_out, breaker }) => is_out || breaker !== 'closed').map(({ name }) => name)
   return [
@@ -60,6 +60,18 @@ export function inWords(now: NowDocument): string {
   ]
     .filter((sentence) => sentence !== '')
     .join(' ')
+}
+
+/** What is wrong and what to do about it, each alarm with since when, then the figures: for a chat or a ticket. */
+export function incidentText(now: NowDocument): string {
+  const alarms = now.alarms.map(({ title, todo, detail, count, first_at, last_at }) =>
+    [
+      `- ${title}${detail === '' ? '' : ` (${detail})`}`,
+      last_at === null ? 'now' : `${count === 1 ? 'once' : `${showCount(count)} times`}, since ${first_at ?? last_at}, last ${last_at}`,
+      todo,
+    ].join('. '),
+  )
+  return [`Tollgate ${now.version}, ${now.at}`, ...alarms, inWords(now)].join('\n')
 }
 
 /** What a mark of the history stands for. */
