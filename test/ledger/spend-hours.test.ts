@@ -3,10 +3,13 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { HOURS_BATCH, HourSums, SUMMED_TO } from '../../src/ledger/sql/hour-sums.ts'
-import { createKey, type Machine, makePath, openMachine, operateTask } from '../support/ledger.ts'
+import { createKey, type Machine, makePath, openMachine, openTestLedger, operateTask } from '../support/ledger.ts'
 import { settleMany } from '../support/many-settles.ts'
 import { runs } from '../support/property-runs.ts'
 import { createKeys, drawn, writeAll } from '../support/random-receipts.ts'
+import { fileTest } from '../support/store-choice.ts'
+import { openToRead } from '../support/stores.ts'
+import { until } from '../support/until.ts'
 
 type Found = { value: bigint }
 const numberOf = ({ db }: Machine, select: string): number => Number(db.query<Found, []>(`SELECT ${select} AS value`).get()?.value ?? -1)
@@ -98,6 +101,24 @@ test('a store that opens a ledger whose receipts are in no sums, as after a migr
     expect(second.differences()).toEqual([])
   } finally {
     second.close()
+  }
+})
+
+fileTest()('a ledger that is opened adds what waits by itself, without a task and without a reader', async () => {
+  const path = makePath()
+  const first = openMachine(path)
+  first.ask(operateTask(createKey('key_a', { balanceUsd: '1000' })))
+  settleMany(first, 2 * HOURS_BATCH)
+  first.close()
+  const { ledger } = await openTestLedger({ path, bootId: 'boot-2' })
+  const db = openToRead(path)
+  try {
+    const mark = () => Number(db.query<Found, []>(`SELECT ${SUMMED_TO} AS value`).get()?.value)
+    await until(() => mark() === 2 * HOURS_BATCH)
+    expect(mark()).toBe(2 * HOURS_BATCH)
+  } finally {
+    db.close()
+    await ledger.close()
   }
 })
 
