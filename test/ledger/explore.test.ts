@@ -11,7 +11,7 @@ import { HOUR_MS } from '../../src/core/windows.ts'
 import { exploredBy, groupsOf } from '../../src/ledger/reading/explore.ts'
 import { type ExploreQuery, type ExploreSums, explorePart } from '../../src/ledger/reading/explore-reads.ts'
 import { HourSums } from '../../src/ledger/sql/hour-sums.ts'
-import { type Machine, NOW, openMachine } from '../support/ledger.ts'
+import { holdTask, type Machine, NOW, openMachine, settleTask, usd } from '../support/ledger.ts'
 import { runs } from '../support/property-runs.ts'
 import { ACCOUNT_OF, createKeys, type Drawn, drawn, KEYS, MODELS, priceOf, settledAt, TAGS, writeAll } from '../support/random-receipts.ts'
 
@@ -131,7 +131,7 @@ test('for random receipts, questions and fills between the parts of an answer, i
     ),
     { numRuns: runs(12) },
   )
-})
+}, 120_000)
 
 test('what is no place of an answer is none, and sums of things over all steps are those of the whole span', () => {
   const machine = openMachine()
@@ -145,6 +145,28 @@ test('what is no place of an answer is none, and sums of things over all steps a
     if (typeof byDay === 'string' || typeof whole === 'string') throw new Error('too much')
     expect(byDay.length).toBeGreaterThan(whole.length)
     expect(groupsOf(byDay)).toEqual(whole)
+  } finally {
+    machine.close()
+  }
+})
+
+test('tags beyond the first 200 of a key and day are one, in the sums by hour and above them alike, and are asked for as one', () => {
+  const machine = openMachine()
+  try {
+    createKeys(machine)
+    const tagged = Array.from({ length: 203 }, (_, n) => {
+      const requestId = `req_tag_${n}`
+      return [holdTask(requestId, 'key_0', usd('0.01'), { tag: `tag-${String(n).padStart(3, '0')}` }), settleTask(requestId, { input: 1 })]
+    })
+    machine.askAll(...tagged.flat())
+    for (const size of [0, 202, 1]) {
+      fill(machine, size)
+      const asked = { fromHour: FIRST_HOUR, toHour: FIRST_HOUR + 1, by: ['tag' as const], step: null }
+      const all = explored(machine, { ...asked, only: {} }, () => undefined)
+      expect([all.length, all.filter((row) => row.includes('(other)'))]).toEqual([201, ['0 (other): 3 3 9000000 0 0']])
+      expect(explored(machine, { ...asked, only: { tag: ['(other)'] } }, () => undefined)).toEqual(['0 (other): 3 3 9000000 0 0'])
+    }
+    expect(machine.differences()).toEqual([])
   } finally {
     machine.close()
   }

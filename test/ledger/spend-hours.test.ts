@@ -63,7 +63,7 @@ test('whatever the receipts are and wherever a batch dies, each receipt up to th
     }),
     { numRuns: runs(15) },
   )
-})
+}, 120_000)
 
 /** The store fills while a whole batch waits; what is done in one go is bounded. */
 function rollAll({ ledger }: Machine): number {
@@ -104,23 +104,27 @@ test('a store that opens a ledger whose receipts are in no sums, as after a migr
   }
 })
 
-fileTest()('a ledger that is opened adds what waits by itself, without a task and without a reader', async () => {
-  const path = makePath()
-  const first = openMachine(path)
-  first.ask(operateTask(createKey('key_a', { balanceUsd: '1000' })))
-  settleMany(first, 2 * HOURS_BATCH)
-  first.close()
-  const { ledger } = await openTestLedger({ path, bootId: 'boot-2' })
-  const db = openToRead(path)
-  try {
-    const mark = () => Number(db.query<Found, []>(`SELECT ${SUMMED_TO} AS value`).get()?.value)
-    await until(() => mark() === 2 * HOURS_BATCH)
-    expect(mark()).toBe(2 * HOURS_BATCH)
-  } finally {
-    db.close()
-    await ledger.close()
-  }
-})
+fileTest()(
+  'a ledger that is opened adds what waits by itself, without a task and without a reader',
+  async () => {
+    const path = makePath()
+    const first = openMachine(path)
+    first.ask(operateTask(createKey('key_a', { balanceUsd: '1000' })))
+    settleMany(first, 2 * HOURS_BATCH)
+    first.close()
+    const { ledger } = await openTestLedger({ path, bootId: 'boot-2' })
+    const db = openToRead(path)
+    try {
+      const mark = () => Number(db.query<Found, []>(`SELECT ${SUMMED_TO} AS value`).get()?.value)
+      await until(() => mark() === 2 * HOURS_BATCH)
+      expect(mark()).toBe(2 * HOURS_BATCH)
+    } finally {
+      db.close()
+      await ledger.close()
+    }
+  },
+  120_000,
+)
 
 test('verify names a sum that differs from its receipts, a receipt that is in none, and a mark beyond all receipts', () => {
   const machine = openMachine()
