@@ -224,6 +224,17 @@ class History {
 
 const FOUND: readonly (readonly Step[])[] = [
   [
+    { do: 'hold', key: 'key_0', tokens: 1 },
+    { do: 'clock', hours: -200 },
+    { do: 'hold', key: 'key_0', tokens: 1 },
+    { do: 'clock', hours: 168 },
+    { do: 'clock', hours: -200 },
+    { do: 'hold', key: 'key_2', tokens: 1 },
+    { do: 'clock', hours: 20 },
+    { do: 'settle', which: 0, tokens: 1 },
+    { do: 'hold', key: 'key_1', tokens: 1 },
+  ],
+  [
     { do: 'budget', of: 'key', key: 'key_0', per: 'week', tokens: 1, by: 'operator' },
     { do: 'hold', key: 'key_0', tokens: 1 },
     { do: 'clock', hours: -200 },

@@ -174,9 +174,7 @@ export class GroupCommit implements Ledger {
     return done
   }
 
-  onKeyChange(listener: (change: KeyChange) => void): void {
-    this.#changes.add(listener)
-  }
+  onKeyChange = (listener: (change: KeyChange) => void): void => this.#changes.add(listener)
 
   onImport(listener: () => void): void {
     this.#imports.add(listener)
@@ -186,9 +184,7 @@ export class GroupCommit implements Ledger {
     return this.#wallets.holds()
   }
 
-  isWritable(): boolean {
-    return this.#writer.isWritable && this.mayAdmit()
-  }
+  isWritable = (): boolean => this.#writer.isWritable && this.mayAdmit()
 
   mayAdmit = (): boolean => this.#supervisor.mayAdmit()
 
@@ -217,10 +213,14 @@ export class GroupCommit implements Ledger {
 
   /** Loads a key that has left the memory since it was found, then holds. When the answer has come, the key is in memory, unless the ledger has no such key. */
   async #loadAndHold(request: HoldRequest): Promise<HoldAnswer> {
-    const states = await this.#writer.ask({ kind: 'keyStates', keyIds: [request.keyId], ...this.#clock.asked })
-    if (states === 'unavailable') return 'unavailable'
-    const answer = await this.#holdNow(request)
-    return answer === 'unknown' ? 'disabled' : answer
+    // Once more where the account turned out to be in a later hour than the key was read for.
+    for (let reads = 0; reads < 2; reads++) {
+      const states = await this.#writer.ask({ kind: 'keyStates', keyIds: [request.keyId], ...this.#clock.asked })
+      if (states === 'unavailable') return 'unavailable'
+      const answer = await this.#holdNow(request)
+      if (answer !== 'unknown') return answer
+    }
+    return 'disabled'
   }
 
   #onAnswers(heard: readonly Heard[], committed: Committed | undefined): void {
