@@ -22,7 +22,7 @@ let console: Browser
 beforeEach(async () => {
   world = new PeopleWorld({ sendsMail: true })
   gateway = await startTestGateway()
-  const site = { world: gateway.world, people: () => world.people, upstreams: { reports: () => [] } } as unknown as Site
+  const site = { world: gateway.world, people: () => world.people, moment: () => ({ holds: [] }), upstreams: { reports: () => [] } } as unknown as Site
   app = consoleApp(site)
   console = await operator('op@example.com')
 })
@@ -72,6 +72,7 @@ const ROUTES: Readonly<Record<string, unknown>> = {
   'POST /upstreams/:name/state': { is_out: true },
   'GET /catalog': undefined,
   'GET /catalog/reload': undefined,
+  'POST /catalog/reload': { digest: 'x' },
   'GET /catalog/repriced': undefined,
   'GET /accounts': undefined,
   'POST /accounts': { id: ID, name: 'x' },
