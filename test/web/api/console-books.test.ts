@@ -22,7 +22,12 @@ let console: Browser
 beforeEach(async () => {
   world = new PeopleWorld({ sendsMail: true })
   gateway = await startTestGateway()
-  const site = { world: gateway.world, people: () => world.people, moment: () => ({ holds: [] }), upstreams: { reports: () => [] } } as unknown as Site
+  const site = {
+    world: gateway.world,
+    people: () => world.people,
+    moment: () => ({ holds: [] }),
+    upstreams: { reports: () => [] },
+  } as unknown as Site
   app = consoleApp(site)
   console = await operator('op@example.com')
 })
