@@ -32,6 +32,9 @@ beforeAll(async () => {
     await gateway.ledger.hold(holdRequest(requestId, 'key_b', usd('0.05'), { now: Date.now() }))
     await gateway.ledger.settle(settlement(requestId, { input: 10 ** index }, { now: Date.parse(at) }))
   }
+  // However young the week is, it has a request.
+  await gateway.ledger.hold(holdRequest('req_now', 'key_b', usd('0.05'), { modelId: 'opus', now: Date.now() }))
+  await gateway.ledger.settle(settlement('req_now', { input: 7 }, { now: Date.now() }))
   browser = await openBrowser()
 })
 afterAll(async () => {
