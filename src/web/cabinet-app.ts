@@ -4,6 +4,7 @@ import { Elysia } from 'elysia'
 import { alertRoutes } from './api/alerts.ts'
 import { clientLineRoutes } from './api/client-lines.ts'
 import { cabinetExplore } from './api/explore.ts'
+import { accountFind } from './api/find.ts'
 import { gatewayRoutes } from './api/gateway.ts'
 import { keyRoutes } from './api/keys.ts'
 import { memberRoutes } from './api/members.ts'
@@ -29,6 +30,7 @@ export const cabinetApp = (site: Site) =>
     .use(requestRoutes(site))
     .use(gatewayRoutes(site.world))
     .use(clientLineRoutes(site))
+    .use(accountFind(site))
     .use(alertRoutes(site))
     .use(webhookRoutes(site))
     .use(memberRoutes(site))

@@ -12,6 +12,7 @@ import { consoleKeys } from './api/console-keys.ts'
 import { consolePeople } from './api/console-people.ts'
 import { consoleTokens } from './api/console-tokens.ts'
 import { consoleExplore } from './api/explore.ts'
+import { consoleFind } from './api/find.ts'
 import { historyRoutes } from './api/history.ts'
 import { marginRoutes } from './api/margin.ts'
 import { nowRoutes } from './api/now.ts'
@@ -39,6 +40,7 @@ export const consoleApp = (site: Site) => {
     .use(consolePeople(site, acts))
     .use(consoleTokens(site, acts))
     .use(consoleBooks(site, acts))
+    .use(consoleFind(site, acts))
     .use(pageRoutes('/console', html))
 }
 

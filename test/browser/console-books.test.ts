@@ -148,6 +148,33 @@ test('keys and accounts are ordered by a click, which the address says; disabled
   await close()
 })
 
+test('an operator finds an account, a key by the end of its secret, a person and a request by keyboard; lists show names', async () => {
+  const { page, go, close } = await enter()
+  await sample.pay()
+  await go('/people')
+  await page.getByRole('link', { name: 'Northwind Traders' }).first().waitFor()
+  const found = async (text: string, option: RegExp, path: RegExp) => {
+    await page.locator('h1').click()
+    await page.keyboard.press('/')
+    await page.keyboard.type(text)
+    await page.locator('[role=option]', { hasText: option }).first().waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(path)
+  }
+  await found('fabri', /account Fabrikam Research/, /accounts\/acc_/)
+  const last4 = (await page.locator('.rows code').first().textContent())?.slice(-4) ?? ''
+  await found(last4, new RegExp(`key .*${last4}`), /requests\?key_id=key_/)
+  await found('bob@', /person bob@example.com/, /people\?find=bob/)
+  await go('/requests')
+  await page.getByRole('button', { name: 'Dearest first' }).click()
+  await page.getByText(/In this order are all \d+ requests/).waitFor()
+  await page.locator('tbody button.as-link').first().click()
+  await page.getByText('Provider calls').waitFor()
+  const requestId = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+  await found(requestId, new RegExp(requestId), new RegExp(requestId))
+  await close()
+})
+
 test('a refund asks for its reason, shows what will be, and is refused above the balance with the field', async () => {
   const { page, go, close } = await enter()
   await go(`/accounts/${accounts[1]}`)

@@ -8,6 +8,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { exampleModelOf } from '../../src/docs/guide.ts'
 import { sampleGateway } from '../docs/sample-gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
+import { until } from '../support/until.ts'
 import { lookAt } from './axe.ts'
 import { type Sample, sampleOfCabinet } from './cabinet-pages.ts'
 import { openBrowser } from './chromium.ts'
@@ -107,4 +108,50 @@ test('on a phone of 320 px tables are cards with their two figures first, and no
       expect([path, firsts]).toEqual([path, 2])
       await close()
     }
+})
+
+test('the dearest request of a time is one click away, stays so while others come, and says why it cost that', async () => {
+  const { page, close } = await enter('spend?range=90')
+  await page.getByRole('link', { name: 'the dearest of them first' }).click()
+  await page.getByText(/In this order are all [\d,]+ requests/).waitFor()
+  const costs = () => page.locator('tbody data.usd').evaluateAll((found) => found.map((one) => Number(one.getAttribute('value'))))
+  const first = await costs()
+  expect(first).toEqual(first.toSorted((a, b) => b - a))
+  await page.getByRole('button', { name: 'More' }).click()
+  await page.getByRole('button', { name: 'Back' }).and(page.locator(':enabled')).waitFor()
+  await until(async () => (await costs())[0] !== first[0])
+  expect(Math.max(...(await costs()))).toBeLessThanOrEqual(first.at(-1) ?? 0)
+  await page.getByRole('button', { name: 'Back' }).click()
+  await until(async () => (await costs())[0] === first[0])
+  await page.locator('tbody button.as-link').first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('region', { name: 'How the cost was computed' }).getByText('Charged').waitFor()
+  expect(Number(await dialog.locator('tfoot data.usd').getAttribute('value'))).toBe(first[0] ?? 0)
+  await close()
+})
+
+test('the field in the bar finds keys, models and members by a few letters, by keyboard alone; nothing of another account', async () => {
+  const { page, close } = await enter('keys')
+  await page.keyboard.press('/')
+  const field = page.getByRole('combobox', { name: /^Search keys/ })
+  await page.locator('.find input:focus').waitFor()
+  await page.keyboard.type('lapt')
+  await page.locator('[role=option]', { hasText: 'laptop' }).waitFor()
+  expect(await page.locator('[role=option]').count()).toBe(1)
+  await lookAt(page, 'what was found')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/requests\?key=key_spend_2/)
+  await page.keyboard.press('/')
+  await page.keyboard.type('old server')
+  await page.getByText('Nothing begins so').waitFor()
+  await page.keyboard.press('Escape')
+  expect(await field.inputValue()).toBe('')
+  const model = exampleModelOf(gateway.world.catalog())?.id ?? ''
+  await page.keyboard.type(model)
+  await page.locator('[role=option]', { hasText: model }).first().waitFor()
+  await page.keyboard.press('ArrowDown')
+  expect(await page.locator('[role=option][aria-selected=true]').count()).toBe(1)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/requests\?model=/)
+  await close()
 })

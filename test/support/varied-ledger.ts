@@ -159,6 +159,12 @@ export function everyQuestion(requestIds: readonly string[]): readonly Asked[] {
     ...EVERY_ACCOUNT_ORDER.map((order): Asked => ({ kind: 'orderedAccounts', order, limit })),
     ...EVERY_KEY_ORDER.map((order): Asked => ({ kind: 'orderedKeys', order, limit })),
     { kind: 'orderedKeys', order: '-spent', accountId: 'acc_a', onlyActive: true, limit },
+    ...(['cost', 'input', 'output', 'time'] as const).flatMap((order): readonly Asked[] => [
+      { kind: 'orderedReceipts', order, to: TO, limit },
+      { kind: 'orderedReceipts', order, to: TO, accountId: 'acc_a', modelIds: ['opus-4', 'haiku'], outcomes: ['complete', 'fault'], limit },
+      { kind: 'orderedReceipts', order, to: TO, keyId: 'key_a', tag: 'team:a', below: { value: '400', requestId: 'req_z' }, limit },
+    ]),
+    { kind: 'names', accountIds: ['acc_a', 'acc_none'], keyIds: ['key_a', 'key_b'] },
     { kind: 'allReceipts', limit },
     { kind: 'allReceipts', limit, outcome: 'drain' },
     { kind: 'attempts', limit },

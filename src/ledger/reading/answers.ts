@@ -87,6 +87,10 @@ function answerToOperators({ console, operators }: Answers, question: ConsoleQue
       return console.orderedKeys(question)
     case 'allReceipts':
       return console.receipts(question)
+    case 'orderedReceipts':
+      return console.orderedReceipts(question)
+    case 'names':
+      return console.names(question)
     case 'anyReceipt':
       return console.receipt(question)
     case 'attempts':

@@ -5,6 +5,7 @@ import { accounts, keySecrets, keys } from '../../../db/schema/accounts.ts'
 import { displayOf } from '../../core/key.ts'
 import { type Picos, picos } from '../../core/money.ts'
 import { type Connection, ormOf } from '../sql/connection.ts'
+import { textsIn } from '../sql/sql-list.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'
 import { CodeLists } from './code-lists.ts'
 import type { AlertFact, AlertKey, ConsoleFindings, ListedAccount } from './console-reports.ts'
@@ -15,6 +16,7 @@ import { beginsWith, LAST4, startsWith } from './name-search.ts'
 import { OperatorLists } from './operator-lists.ts'
 import { OperatorReceipts } from './operator-receipts.ts'
 import { OrderedLists } from './ordered-lists.ts'
+import { OrderedReceipts } from './ordered-receipts.ts'
 import { type Page, pageOf } from './page.ts'
 import type { QuestionOf } from './reports.ts'
 import { type RepricedPart, repricedPart } from './repriced-receipts.ts'
@@ -30,6 +32,7 @@ export class ConsoleReads {
   readonly #spend: SpendReads
   readonly #codes: CodeLists
   readonly #ordered: OrderedLists
+  readonly #orderedReceipts: OrderedReceipts
 
   /** `db`: a connection that gives integers as bigints. */
   constructor(db: Connection) {
@@ -40,6 +43,7 @@ export class ConsoleReads {
     this.#spend = new SpendReads(db)
     this.#codes = new CodeLists(db)
     this.#ordered = new OrderedLists(db)
+    this.#orderedReceipts = new OrderedReceipts(db)
   }
 
   accounts({ search = '', after, limit }: QuestionOf<'accounts'>): Page<ListedAccount> | undefined {
@@ -78,6 +82,19 @@ export class ConsoleReads {
 
   orderedKeys({ kind: _, ...query }: QuestionOf<'orderedKeys'>): ConsoleFindings['orderedKeys'] {
     return this.#ordered.keys(query)
+  }
+
+  orderedReceipts({ kind: _, ...query }: QuestionOf<'orderedReceipts'>): ConsoleFindings['orderedReceipts'] {
+    return this.#orderedReceipts.part(query)
+  }
+
+  names({ accountIds, keyIds }: QuestionOf<'names'>): ConsoleFindings['names'] {
+    const found = this.#db
+      .query<{ id: string; name: string }, [string, string]>(
+        `SELECT id, name FROM accounts WHERE id IN (${textsIn('?1')}) UNION ALL SELECT id, name FROM keys WHERE id IN (${textsIn('?2')})`,
+      )
+      .all(JSON.stringify(accountIds), JSON.stringify(keyIds))
+    return Object.fromEntries(found.flatMap(({ id, name }) => (name === '' ? [] : [[id, name]])))
   }
 
   receipts({ kind: _, accountId, keyId, modelId, outcome, tag, only, from, to, after, limit }: QuestionOf<'allReceipts'>) {

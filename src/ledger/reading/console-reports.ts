@@ -11,6 +11,7 @@ import type { ExplorePart, ExploreQuery } from './explore-reads.ts'
 import type { AccountOrder, KeyOrder, Ordered, OrderedQuery } from './list-orders.ts'
 import type { MarginPart, MarginQuery } from './margin-reads.ts'
 import type { AuditRow, CreditRow } from './operator-lists.ts'
+import type { OrderedReceiptsPart, OrderedReceiptsQuery } from './ordered-receipts.ts'
 import type { Page } from './page.ts'
 import type { RepricedPart } from './repriced-receipts.ts'
 
@@ -40,6 +41,10 @@ export type ConsoleQuestion =
     }> &
       Range &
       Paging)
+  /** A part of the receipts in the order of a figure. */
+  | (Readonly<{ kind: 'orderedReceipts' }> & OrderedReceiptsQuery)
+  /** The names of accounts and keys by their ids; an id without a name, or of nothing, is left out. */
+  | Readonly<{ kind: 'names'; accountIds: readonly string[]; keyIds: readonly string[] }>
   | Readonly<{ kind: 'anyReceipt'; requestId: string }>
   | (Readonly<{ kind: 'attempts'; requestId?: string }> & Range & Paging)
   | (Readonly<{ kind: 'credits'; accountId?: string; ref?: string }> & Range & Paging)
@@ -66,6 +71,8 @@ export type ConsoleFindings = {
   orderedAccounts: Ordered<ListedAccount> | undefined
   orderedKeys: Ordered<ListedKey> | undefined
   allReceipts: Page<ReceiptRow> | undefined
+  orderedReceipts: OrderedReceiptsPart | undefined
+  names: Readonly<Record<string, string>>
   /** `receipt`: undefined if there are only upstream calls, which no client paid for. */
   anyReceipt: Readonly<{ receipt: ReceiptRow | undefined; attempts: readonly AttemptRow[] }> | undefined
   attempts: Page<AttemptRow>

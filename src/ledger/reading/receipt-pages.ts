@@ -47,6 +47,22 @@ export class ReceiptPages {
     return this.#db.transaction(() => this.#page(query))()
   }
 
+  /** The numbers of the newest receipts of a walk, at most so many; `next`: where it goes on. Undefined: as of a page. */
+  numbers(
+    { of, from, to, after }: Pick<PageQuery, 'of' | 'from' | 'to' | 'after'>,
+    max: number,
+  ): Readonly<{ numbers: readonly number[]; next: string | null }> | undefined {
+    const keyNumbers = this.#keyNumbers(of)
+    const before = after === undefined ? LATEST : this.#placeOf(after, keyNumbers)
+    if (before === undefined) return undefined
+    const range = { from: from ?? 0, before: earlier(before, to) }
+    const places = new PlaceMerge([placesOfTail(this.#db, keyNumbers, range), ...placesOfKeys(this.#db, keyNumbers, range)])
+    const numbers = places.take(max).map(({ number }) => number)
+    const last = numbers.at(-1)
+    const next = places.isEmpty || last === undefined ? null : (this.#rows.requestIdOf.get({ number: last })?.requestId ?? null)
+    return { numbers, next }
+  }
+
   /** Undefined: there is no such receipt. */
   receipt(requestId: string): ReceiptRow | undefined {
     const row = this.#rows.byRequest.get({ requestId })

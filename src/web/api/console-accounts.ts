@@ -60,11 +60,13 @@ function accountLooks({ world, people, moment }: Site, { ask }: ConsoleActs) {
     const account = await found(accountId, caller)
     if (account instanceof Response) return account
     const holds = holdsOf(accountId)
+    const shown = holds.slice(0, HOLDS_SHOWN)
+    const names = await ask<'names'>(caller, { kind: 'names', accountIds: [], keyIds: [...new Set(shown.map(({ keyId }) => keyId))] })
     return {
       ...accountDocument(account, holds),
       /** Of new keys that its customers make; null: the default. */
       plan: account.plan,
-      holds: holds.slice(0, HOLDS_SHOWN).map(holdDocument),
+      holds: shown.map((hold) => ({ ...holdDocument(hold), key_name: names instanceof Response ? '' : (names[hold.keyId] ?? '') })),
       members: (await people().memberships.membersOf(accountId)).map(({ email, name, role }) => ({ email, name, role })),
       invitations: (await people().links.invitations(accountId)).map(({ email, membership }) => ({
         email,

@@ -1,15 +1,19 @@
 /** The books for operators: requests of all accounts, one request with its upstream calls, the audit log. Rules: operator.md "Lists", "Audit"; ledger.md "Reads". */
 
 import { Elysia, t } from 'elysia'
-import { OUTCOMES } from '../../core/outcome.ts'
+import { OUTCOMES, type Outcome } from '../../core/outcome.ts'
 import { edgeOf } from '../../core/utc.ts'
 import { requestDetail } from '../../http/usage-documents.ts'
+import type { ReceiptRow } from '../../ledger/columns/receipt.ts'
 import { newId } from '../../ledger/operations/new-id.ts'
+import { PLACE_CHARS_MAX } from '../../ledger/reading/list-place.ts'
+import type { OrderedReceiptsQuery } from '../../ledger/reading/ordered-receipts.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
-import { callerMacro } from './caller.ts'
+import { type Caller, callerMacro } from './caller.ts'
 import { AFTER, type ConsoleActs, NO_STORE, oneOf } from './console-acts.ts'
 import { attemptDocument, auditDocument, ofOperators, receiptDocument } from './console-documents.ts'
+import { orderedDocument, orderedReceipts, RECEIPT_ORDER } from './ordered-receipts.ts'
 
 const PAGE = 50
 const DATE = t.Optional(t.String({ maxLength: 40, description: 'A day or a time, such as 2026-11-30 or 2026-11-30T12:00:00Z' }))
@@ -23,11 +27,13 @@ const REQUESTS = t.Object({
   only: t.Optional(oneOf(['over hold', 'waived'], 'Over its hold, or waived')),
   from: DATE,
   to: DATE,
-  after: AFTER,
+  order: RECEIPT_ORDER,
+  after: t.Optional(t.String({ maxLength: PLACE_CHARS_MAX })),
 })
 const AUDIT = t.Object({ target: TEXT, actor: TEXT, action: TEXT, from: DATE, to: DATE, after: AFTER })
 
 export function consoleBooks({ world, people }: Site, { ask }: ConsoleActs) {
+  const { namesOf, named, inOrder } = receiptReads(ask, () => world.clock.now())
   return new Elysia({ name: 'console books', prefix: '/console/api' })
     .use(callerMacro(people, 'console'))
     .onBeforeHandle(({ set }) => {
@@ -36,13 +42,14 @@ export function consoleBooks({ world, people }: Site, { ask }: ConsoleActs) {
     .get('/form-id', () => ({ id: newId('crd', world.clock.now()).slice(4) }), { person: true })
     .get(
       '/requests',
-      async ({ caller, query: { account_id, key_id, model, tag, outcome, only, after, ...dates } }) => {
+      async ({ caller, query: { account_id, key_id, model, tag, outcome, only, order, after, ...dates } }) => {
         const range = rangeOf(dates)
         if (range instanceof Response) return range
         const question = given({ accountId: account_id, keyId: key_id, modelId: model, tag, outcome, only, after, ...range })
+        if (order !== undefined) return inOrder(question, order, caller)
         const page = await ask<'allReceipts'>(caller, { kind: 'allReceipts', limit: PAGE, ...question })
         if (page === undefined) return missing()
-        return page instanceof Response ? page : { data: page.rows.map(receiptDocument), next_cursor: page.next }
+        return page instanceof Response ? page : { data: await named(page.rows, caller), next_cursor: page.next, ordered: null }
       },
       { person: true, query: REQUESTS },
     )
@@ -55,7 +62,14 @@ export function consoleBooks({ world, people }: Site, { ask }: ConsoleActs) {
         const { receipt, attempts } = found
         return {
           request_id: requestId,
-          request: receipt === undefined ? null : { ...requestDetail(receipt), ...ofOperators(receipt) },
+          request:
+            receipt === undefined
+              ? null
+              : {
+                  ...requestDetail(receipt),
+                  ...ofOperators(receipt),
+                  account_name: (await namesOf([receipt], caller))[receipt.accountId] ?? '',
+                },
           other_attempts: attempts.map(attemptDocument),
         }
       },
@@ -72,6 +86,44 @@ export function consoleBooks({ world, people }: Site, { ask }: ConsoleActs) {
       },
       { person: true, query: AUDIT },
     )
+}
+
+type Filters = Partial<
+  Readonly<{ accountId: string; keyId: string; modelId: string; tag: string; outcome: Outcome; only: string; after: string }>
+> &
+  Range
+
+/** Receipts with the names of their accounts, and in the order of a figure. */
+function receiptReads(ask: ConsoleActs['ask'], now: () => number) {
+  /** Names that cannot be read at this moment are left out. */
+  const namesOf = async (rows: readonly ReceiptRow[], caller: Caller): Promise<Readonly<Record<string, string>>> => {
+    const accountIds = [...new Set(rows.map(({ accountId }) => accountId))]
+    const names = await ask<'names'>(caller, { kind: 'names', accountIds, keyIds: [] })
+    return names instanceof Response ? {} : names
+  }
+  const named = async (rows: readonly ReceiptRow[], caller: Caller) => {
+    const names = await namesOf(rows, caller)
+    return rows.map((row) => ({ ...receiptDocument(row), account_name: names[row.accountId] ?? '' }))
+  }
+  const inOrder = async (
+    { only, modelId, outcome, ...of }: Filters,
+    order: NonNullable<(typeof REQUESTS)['static']['order']>,
+    caller: Caller,
+  ) => {
+    if (only !== undefined)
+      return refuse(400, 'Waived requests, and those over their hold, are in the order of time alone', { field: 'order' })
+    const wanted = {
+      ...of,
+      ...(modelId === undefined ? {} : { modelIds: [modelId] }),
+      ...(outcome === undefined ? {} : { outcomes: [outcome] }),
+    }
+    const part = (query: OrderedReceiptsQuery) => ask<'orderedReceipts'>(caller, { kind: 'orderedReceipts', ...query })
+    const found = await orderedReceipts(part, { ...wanted, order, limit: PAGE }, now())
+    if (found === undefined) return missing()
+    if (found instanceof Response) return found
+    return { data: await named(found.rows, caller), next_cursor: found.next, ordered: orderedDocument(found) }
+  }
+  return { namesOf, named, inOrder }
 }
 
 type Range = Readonly<{ from?: number; to?: number }>

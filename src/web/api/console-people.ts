@@ -101,11 +101,29 @@ export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
     .onBeforeHandle(({ set }) => {
       Object.assign(set.headers, NO_STORE)
     })
-    .get('', () => listOf(people()), { person: true })
+    .get('', ({ caller }) => named(people(), (accountIds) => ask<'names'>(caller, { kind: 'names', accountIds, keyIds: [] })), {
+      person: true,
+    })
     .post('/invite', ({ caller, body }) => once(caller, 'invite', body.id, () => inviteTo(caller, body)), { person: true, body: INVITE })
     .post('/remove', ({ caller, body }) => putOut(caller, body), { person: true, body: REMOVE })
     .post('/chat/remove', ({ caller, body }) => removeChat(caller, body), { person: true, body: CHAT })
     .post('/link', ({ caller, body }) => once(caller, 'link', body.id, () => giveLink(caller, body)), { person: true, body: LINK })
+}
+
+/** With the names of accounts; one that cannot be read now is ''. */
+async function named(people: People, namesOf: (accountIds: readonly string[]) => Promise<Readonly<Record<string, string>> | Response>) {
+  const { data, invitations, ...rest } = await listOf(people)
+  const ids = [
+    ...data.flatMap(({ accounts }) => accounts.map(({ id }) => id)),
+    ...invitations.flatMap(({ account_id }) => account_id ?? []),
+  ]
+  const found = await namesOf([...new Set(ids)])
+  const names = found instanceof Response ? {} : found
+  return {
+    ...rest,
+    data: data.map((person) => ({ ...person, accounts: person.accounts.map((one) => ({ ...one, name: names[one.id] ?? '' })) })),
+    invitations: invitations.map((one) => ({ ...one, account_name: names[one.account_id ?? ''] ?? '' })),
+  }
 }
 
 export async function listOf({ sendsMail, memberships, links, chats }: People) {

@@ -4,14 +4,17 @@
  */
 
 import { Elysia } from 'elysia'
+import type { Outcome } from '../../core/outcome.ts'
 import { isoTime } from '../../core/utc.ts'
 import { csvStream, type MoreColumn } from '../../http/usage-csv.ts'
 import { requestDetail, requestDocument } from '../../http/usage-documents.ts'
 import type { AccountReceipt, OtherCall } from '../../ledger/reading/account-reports.ts'
+import type { Reports } from '../../ledger/reading/reports.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { callerMacro } from './caller.ts'
 import { CSV, download, refuseForeign } from './download.ts'
+import { orderedDocument, orderedReceipts } from './ordered-receipts.ts'
 import { filtersOf, REQUESTS_FILE_QUERY, REQUESTS_QUERY } from './spend-query.ts'
 import { refuseUnread } from './unread.ts'
 
@@ -32,11 +35,18 @@ export function requestRoutes({ world, people }: Pick<Site, 'world' | 'people'>)
     })
     .get(
       '/requests',
-      async ({ caller, params: { accountId }, query: { after, limit, ...query } }) => {
+      async ({ caller, params: { accountId }, query: { after, limit, order, ...query } }) => {
         const filters = filtersOf(query)
         if (filters instanceof Response) return filters
         const question = { kind: 'accountReceipts', accountId, limit: Number(limit ?? PAGE), ...filters } as const
         const client = `person:${caller.person.id}`
+        if (order !== undefined) {
+          const wanted = { ...filters, accountId, order, limit: PAGE, ...(after === undefined ? {} : { after }) }
+          const found = await dearest(reports, client, wanted, world.clock.now())
+          if (found === undefined) return missing()
+          if (typeof found === 'string') return refuseUnread(found)
+          return { data: found.rows.map(rowOf), next_cursor: found.next, looked_back_to: null, ordered: orderedDocument(found) }
+        }
         const page = await reports.ask(client, after === undefined ? question : { ...question, after })
         if (page === undefined) return missing()
         if (typeof page === 'string') return refuseUnread(page)
@@ -45,6 +55,7 @@ export function requestRoutes({ world, people }: Pick<Site, 'world' | 'people'>)
         return {
           data: page.rows.map(rowOf),
           next_cursor: page.next,
+          ordered: null,
           /** How far back the page looked, where it found nothing and older requests are left. */
           looked_back_to: typeof last === 'object' ? isoTime(last.receipt.settledAt) : null,
         }
@@ -85,8 +96,28 @@ export function requestRoutes({ world, people }: Pick<Site, 'world' | 'people'>)
     )
 }
 
-const keyOf = ({ keyId, keyName }: AccountReceipt) => ({ key_id: keyId, key_name: keyName })
-const rowOf = (receipt: AccountReceipt) => ({ ...requestDocument(receipt), ...keyOf(receipt) })
+type Wanted = Parameters<typeof orderedReceipts>[1] & Readonly<{ accountId: string; modelId?: string; outcome?: Outcome }>
+
+/** In the order of a figure. A key of another account is none. */
+async function dearest(reports: Reports, client: string, { accountId, keyId, modelId, outcome, ...more }: Wanted, now: number) {
+  if (keyId !== undefined) {
+    const key = await reports.ask(client, { kind: 'accountKey', accountId, keyId })
+    if (typeof key !== 'object') return key
+  }
+  const wanted = {
+    ...more,
+    ...(keyId === undefined ? { accountId } : { keyId }),
+    ...(modelId === undefined ? {} : { modelIds: [modelId] }),
+    ...(outcome === undefined ? {} : { outcomes: [outcome] }),
+  }
+  return orderedReceipts((query) => reports.ask(client, { kind: 'orderedReceipts', ...query }), wanted, now)
+}
+
+const keyOf = ({ keyId, keyName }: Pick<AccountReceipt, 'keyId' | 'keyName'>) => ({ key_id: keyId, key_name: keyName })
+const rowOf = (receipt: Parameters<typeof requestDocument>[0] & Pick<AccountReceipt, 'keyId' | 'keyName'>) => ({
+  ...requestDocument(receipt),
+  ...keyOf(receipt),
+})
 
 /** A call of a provider other than the call that was charged. */
 const callDocument = ({ number, status, cause, startedAt, durationMs }: OtherCall) => ({

@@ -4,7 +4,9 @@ import { type Static, t } from 'elysia'
 import { OUTCOMES, type Outcome } from '../../core/outcome.ts'
 import { TAG_PATTERN } from '../../core/spend-tag.ts'
 import { dayAt, dayOf, edgeOf } from '../../core/utc.ts'
+import { PLACE_CHARS_MAX } from '../../ledger/reading/list-place.ts'
 import { refuse } from './answers.ts'
+import { RECEIPT_ORDER } from './ordered-receipts.ts'
 
 const DAYS = 30
 const DAYS_MAX = 366
@@ -46,7 +48,8 @@ export const REQUESTS_FILE_QUERY = t.Object(FILTERS)
 
 export const REQUESTS_QUERY = t.Object({
   ...FILTERS,
-  after: t.Optional(t.String({ minLength: 1, maxLength: 100, description: 'The end of the page before' })),
+  order: RECEIPT_ORDER,
+  after: t.Optional(t.String({ minLength: 1, maxLength: PLACE_CHARS_MAX, description: 'The end of the page before' })),
   limit: t.Optional(t.String({ pattern: '^([1-9][0-9]?|1[0-9]{2}|200)$', description: '1 to 200 rows' })),
 })
 

@@ -1,11 +1,13 @@
 /** Entry of the cabinet: the page of each address, and the frame around it. Rules: pages.md "Ways through". */
 
 import { Route, Router, useLocation } from 'preact-iso/router'
+import { Find } from '../parts/find.tsx'
 import { type PageLink, Shell } from '../parts/shell.tsx'
 import { showPages, toContent } from '../parts/show-pages.tsx'
 import { ACCOUNT_PAGES } from './account-pages.ts'
 import { pathOf } from './account-path.ts'
 import { Aside } from './aside.tsx'
+import { lookInAccount, pathInAccount } from './find.ts'
 import { loadMe, me } from './me.ts'
 import { AccountPage } from './pages/account.tsx'
 import { Entered, ForgotPage, InvitePage, LinkPage, MailLinkPage, ResetPage, SignInPage, SignUpPage } from './pages/entrance.tsx'
@@ -28,7 +30,14 @@ const Cabinet = () => {
   const links: readonly PageLink[] =
     account === undefined ? [] : [...ACCOUNT_PAGES.map(({ slug, title }) => ({ path: pathOf(account.id, slug), title })), ...GUIDE]
   return (
-    <Shell home="/cabinet" name="Cabinet" links={links} path={path} aside={<Aside me={value} account={account} path={path} />}>
+    <Shell
+      home="/cabinet"
+      name="Cabinet"
+      links={links}
+      path={path}
+      find={account === undefined ? undefined : <FindInAccount key={account.id} accountId={account.id} />}
+      aside={<Aside me={value} account={account} path={path} />}
+    >
       <Router onRouteChange={toContent}>
         <Route path="/cabinet" component={Entered} />
         <Route path="/cabinet/a/:accountId/:slug" component={AccountPage} />
@@ -46,6 +55,10 @@ const Cabinet = () => {
     </Shell>
   )
 }
+
+const FindInAccount = ({ accountId }: Readonly<{ accountId: string }>) => (
+  <Find label="Search keys, requests, models and members" look={lookInAccount(accountId)} pathOf={(thing) => pathInAccount(accountId, thing)} />
+)
 
 loadMe().catch(() => undefined)
 showPages('/cabinet', Cabinet)

@@ -11,11 +11,13 @@ export const spendApi = {
     return of(accountId).spend.get({ query: { from, to, by, ...Object.fromEntries(filters) } })
   },
   summary: (accountId: string) => of(accountId).summary.get(),
-  requests: (accountId: string, query: RequestsQuery) => of(accountId).requests.get({ query }),
+  requests: (accountId: string, query: RequestsQuery) => of(accountId).requests.get({ query: query as never }),
   request: (accountId: string, requestId: string) => of(accountId).requests({ requestId }).get(),
 }
 
-type RequestsQuery = Readonly<Partial<Record<'key' | 'model' | 'tag' | 'outcome' | 'from' | 'to' | 'after' | 'limit', string>>>
+type RequestsQuery = Readonly<
+  Partial<Record<'key' | 'model' | 'tag' | 'outcome' | 'from' | 'to' | 'after' | 'limit', string>> & { order?: string }
+>
 
 export type Spend = Got<typeof spendApi.spend>
 export type Summary = Got<typeof spendApi.summary>

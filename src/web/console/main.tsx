@@ -1,10 +1,12 @@
 /** Entry of the console: the page of each address, and the frame around it. Without a session every address shows the sign-in, and continues there afterwards. */
 
 import { Route, Router, useLocation } from 'preact-iso/router'
+import { Find } from '../parts/find.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { PageHead, Shell } from '../parts/shell.tsx'
 import { showPages, toContent } from '../parts/show-pages.tsx'
 import { Empty } from '../parts/state.tsx'
+import { lookInConsole, pathInConsole } from './find.ts'
 import { loadMe, me, signOut } from './me.ts'
 import { ForgotPage, InvitePage, LinkPage, MailLinkPage, ResetPage, SignedIn } from './pages/entrance.tsx'
 import { PersonPage } from './pages/person.tsx'
@@ -14,7 +16,16 @@ const Console = () => {
   const { path } = useLocation()
   const person = me.value.value?.person
   return (
-    <Shell home="/console" name="Console" links={person ? PAGES : []} path={path} aside={<Aside person={person} />}>
+    <Shell
+      home="/console"
+      name="Console"
+      links={person ? PAGES : []}
+      path={path}
+      find={
+        person ? <Find label="Search accounts, keys, people, requests and models" look={lookInConsole} pathOf={pathInConsole} /> : undefined
+      }
+      aside={<Aside person={person} />}
+    >
       <Router onRouteChange={toContent}>
         {[...PAGES, ...INNER].map((one) => (
           <Route key={one.path} path={one.path} component={pageOf(one.page)} />

@@ -24,11 +24,12 @@ export type Column<Row> = Readonly<{
   by?: (row: Row) => string | number
 }>
 
-/** An order: the word of a column, behind a minus where it falls; '' is the list's own order. */
-export type Order = Readonly<{ value: string; set: (value: string) => void }>
+/** An order: the word of a column, behind a minus where it falls; '' is the list's own order. `onlyFalls`: the gateway knows no rising one. */
+export type Order = Readonly<{ value: string; set: (value: string) => void; onlyFalls?: boolean }>
 
 /** The order after a click: figures fall first, texts rise; then the other way; then the list's own order. */
-export function nextOrder(word: string, isFigure: boolean, now: string): string {
+export function nextOrder(word: string, isFigure: boolean, { value: now, onlyFalls = false }: Order): string {
+  if (onlyFalls) return now === `-${word}` ? '' : `-${word}`
   const [first, second] = isFigure ? [`-${word}`, word] : [word, `-${word}`]
   return now === first ? second : now === second ? '' : first
 }

@@ -50,6 +50,15 @@ export const LeftOut = ({
     </p>
   )
 
+/** The dearest requests of what is shown, in one click, and the way back. */
+export const DearestFirst = ({ order }: Readonly<{ order: Order }>) => (
+  <div class="acts">
+    <button type="button" aria-pressed={order.value === '-cost'} onClick={() => order.set(order.value === '-cost' ? '' : '-cost')}>
+      Dearest first
+    </button>
+  </div>
+)
+
 /** The order and the choice as a list is asked for them. */
 export const asked = (order: Order, isHiding: boolean) => ({
   ...(order.value === '' ? {} : { order: order.value as never }),

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { Badge } from './badge.tsx'
-import type { Column } from './columns.ts'
+import type { Column, Order } from './columns.ts'
 import { CopyText } from './copy.tsx'
 import { BASIS_WORDS, FORMAT_WORDS, ITEM_WORDS, OUTCOME_WORDS, type RequestDetail, type RequestRow } from './request-words.ts'
 import { showCount, showDuration } from './show-time.ts'
@@ -19,12 +19,13 @@ const Outcome = ({ outcome }: Pick<RequestRow, 'outcome'>) => {
   return <Badge mood={mood} text={text} />
 }
 
-/** `open`: opens a request. `more`: columns after the model, such as the key. */
+/** `open`: opens a request. `more`: columns after the model, such as the key. `order`: the order in which the gateway gives them, where it can be chosen. */
 export function Requests<Row extends RequestRow>({
   rows,
   open,
   more = [],
-}: Readonly<{ rows: readonly Row[]; open: (requestId: string) => void; more?: readonly Column<Row>[] }>) {
+  order,
+}: Readonly<{ rows: readonly Row[]; open: (requestId: string) => void; more?: readonly Column<Row>[]; order?: Order }>) {
   const columns: readonly Column<Row>[] = [
     {
       name: 'Booked',
@@ -34,16 +35,40 @@ export function Requests<Row extends RequestRow>({
         </button>
       ),
     },
-    { name: 'Cost', onCard: 'first', usd: ({ cost_usd_exact }) => cost_usd_exact },
+    { name: 'Cost', order: 'cost', onCard: 'first', usd: ({ cost_usd_exact }) => cost_usd_exact },
     { name: 'Model', cell: ({ model }) => <span class="thing">{model}</span> },
     ...more,
     { name: 'Outcome', onCard: 'first', cell: ({ outcome }) => <Outcome outcome={outcome} /> },
-    { name: 'Tokens in', isFigure: true, cell: (row) => showCount(readTokens(row)) },
-    { name: 'Tokens out', isFigure: true, cell: ({ usage }) => showCount(usage.output_tokens) },
-    { name: 'Time', isFigure: true, cell: ({ duration_ms }) => showDuration(duration_ms) },
+    { name: 'Tokens in', order: 'input', isFigure: true, cell: (row) => showCount(readTokens(row)) },
+    { name: 'Tokens out', order: 'output', isFigure: true, cell: ({ usage }) => showCount(usage.output_tokens) },
+    { name: 'Time', order: 'time', isFigure: true, cell: ({ duration_ms }) => showDuration(duration_ms) },
   ]
-  return <Table label="Requests" columns={columns} rows={rows} keyOf={({ request_id }) => request_id} />
+  return (
+    <Table
+      label="Requests"
+      columns={columns}
+      rows={rows}
+      keyOf={({ request_id }) => request_id}
+      kept="requests"
+      {...(order === undefined ? {} : { order })}
+    />
+  )
 }
+
+/** Over which requests an order holds. `since`: null where that are all. */
+export const OrderedSince = ({ ordered }: Readonly<{ ordered: Readonly<{ among: number; since: string | null }> | null }>) =>
+  ordered === null ? null : (
+    <p class="quiet" role="status">
+      {ordered.since === null ? (
+        `In this order are all ${showCount(ordered.among)} requests of the time and key that were chosen.`
+      ) : (
+        <>
+          In this order are the newest {showCount(ordered.among)} requests, back to <Moment iso={ordered.since} />; a shorter time has all
+          of its own.
+        </>
+      )}
+    </p>
+  )
 
 /** `more`: facts that only some pages know. */
 export const RequestOpened = ({ request, more }: Readonly<{ request: RequestDetail; more?: ComponentChildren }>) => (

@@ -5,12 +5,13 @@ import { Told } from './told.tsx'
 
 export type PageLink = Readonly<{ path: string; title: string }>
 
-/** `path`: the path of the page that is shown. `aside`: the end of the bar, such as the account and the person. */
+/** `path`: the path of the page that is shown. `find`: the field that finds things. `aside`: the end of the bar, such as the account and the person. */
 export const Shell = ({
   home,
   name,
   links,
   path,
+  find,
   aside,
   children,
 }: Readonly<{
@@ -18,6 +19,7 @@ export const Shell = ({
   name: string
   links: readonly PageLink[]
   path: string
+  find?: ComponentChildren
   aside?: ComponentChildren
   children: ComponentChildren
 }>) => (
@@ -27,6 +29,7 @@ export const Shell = ({
     </a>
     <header class="bar">
       <Brand home={home} name={name} />
+      {find}
       {aside !== undefined && <div class="aside">{aside}</div>}
     </header>
     {links.length > 0 && (

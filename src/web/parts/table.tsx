@@ -43,7 +43,7 @@ export function Table<Row>({ label, columns, rows, keyOf, foot = [], order, isAl
     <div class="table">
       <TableTools
         label={label}
-        orders={sorting === undefined || !isCards ? [] : shown.flatMap((column) => ordersOf(column.name, wordOf(column)))}
+        orders={sorting === undefined || !isCards ? [] : shown.flatMap((column) => ordersOf(column.name, wordOf(column), sorting))}
         order={sorting}
         columns={kept === undefined ? [] : columns.slice(1).flatMap(({ name, isQuiet }) => (isQuiet ? [] : [name]))}
         hidden={hidden}
@@ -98,20 +98,17 @@ function Heading<Row>({ column, word, order }: Readonly<{ column: Column<Row>; w
   const sort = order.value === word ? 'ascending' : order.value === `-${word}` ? 'descending' : 'none'
   return (
     <th scope="col" class={classOf(column)} aria-sort={sort}>
-      <button type="button" class="as-head" onClick={() => order.set(nextOrder(word, isFigure(column), order.value))}>
+      <button type="button" class="as-head" onClick={() => order.set(nextOrder(word, isFigure(column), order))}>
         {name}
       </button>
     </th>
   )
 }
 
-const ordersOf = (name: string, word: string | undefined) =>
+const ordersOf = (name: string, word: string | undefined, order: Order) =>
   word === undefined
     ? []
-    : [
-        { value: `-${word}`, text: `${name}, falling` },
-        { value: word, text: `${name}, rising` },
-      ]
+    : [{ value: `-${word}`, text: `${name}, falling` }, ...(order.onlyFalls ? [] : [{ value: word, text: `${name}, rising` }])]
 
 function cellOf<Row>({ usd, cell }: Column<Row>, row: Row, places: number): ComponentChildren {
   if (cell !== undefined) return cell(row, places)

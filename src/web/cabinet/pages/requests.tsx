@@ -8,7 +8,8 @@ import { useLocation } from 'preact-iso/router'
 import { ask, useAsked } from '../../parts/ask.ts'
 import { useEvery } from '../../parts/every.ts'
 import { useKeyset } from '../../parts/keyset.ts'
-import { Requests as RequestTable } from '../../parts/requests.tsx'
+import { DearestFirst, useListChoice } from '../../parts/order.tsx'
+import { OrderedSince, Requests as RequestTable } from '../../parts/requests.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showDate } from '../../parts/show-time.ts'
 import { Empty, Show } from '../../parts/state.tsx'
@@ -35,10 +36,13 @@ export const Requests = ({ account }: AccountPageProps) => {
   const asked = withMoments(filters)
   const search = searchOf(asked)
   const isFiltered = search !== ''
+  const order = { ...useListChoice('order'), onlyFalls: true }
+  const isOrdered = order.value !== ''
   const opened = query['request'] || undefined
   const { cursor, hasNewer, older, newer } = useKeyset()
   const walk = useRef({ turn: 0, looks: 0 })
-  const look = (after: string | undefined) => spendApi.requests(account.id, after === undefined ? asked : { ...asked, after })
+  const look = (after: string | undefined) =>
+    spendApi.requests(account.id, { ...asked, ...(isOrdered ? { order: order.value } : {}), ...(after === undefined ? {} : { after }) })
   const { loaded, again } = useAsked(() => {
     const turn = walk.current.turn + 1
     walk.current = { turn, looks: 0 }
@@ -47,15 +51,15 @@ export const Requests = ({ account }: AccountPageProps) => {
       return look(after)
     }
     return lookBack(counted, cursor, () => walk.current.turn === turn)
-  }, [account.id, search, cursor])
-  useNewest(account.id, cursor === undefined, async () => {
+  }, [account.id, search, cursor, order.value])
+  useNewest(account.id, cursor === undefined && !isOrdered, async () => {
     // A long walk is made again only when its first page has rows, not for every new request that the filter leaves out.
     if (walk.current.looks < 2 || ((await ask(look(undefined))).value?.data.length ?? 0) > 0) again()
   })
   const show = (changed: Filters & Readonly<{ request?: string | undefined }>): void => {
     // Other filters begin at the first page; a request is opened over the page that is shown.
     const after = 'request' in changed ? cursor : undefined
-    route(`${pathOf(account.id, 'requests')}${searchOf({ ...filters, after, ...changed })}`)
+    route(`${pathOf(account.id, 'requests')}${searchOf({ ...filters, order: order.value || undefined, after, ...changed })}`)
   }
   return (
     <>
@@ -65,10 +69,12 @@ export const Requests = ({ account }: AccountPageProps) => {
         </a>
       </PageHead>
       <RequestFilters accountId={account.id} filters={filters} show={show} open={(request) => show({ request })} />
+      <DearestFirst order={order} />
       <ZoneChoice />
       <Show loaded={loaded} again={again} lines={14}>
-        {({ data, next_cursor, looked_back_to }) => (
+        {({ data, next_cursor, looked_back_to, ordered }) => (
           <>
+            <OrderedSince ordered={ordered} />
             {data.length === 0 ? (
               next_cursor === null ? (
                 <NoRequests isFiltered={isFiltered || hasNewer} />
@@ -83,6 +89,7 @@ export const Requests = ({ account }: AccountPageProps) => {
               <RequestTable
                 rows={data}
                 open={(request) => show({ request })}
+                order={order}
                 more={[
                   {
                     name: 'Key',
@@ -91,7 +98,14 @@ export const Requests = ({ account }: AccountPageProps) => {
                 ]}
               />
             )}
-            <Pager hasNewer={hasNewer} next={next_cursor} older={older} newer={newer} isShort={data.length > 0 && data.length < ROWS} />
+            <Pager
+              hasNewer={hasNewer}
+              next={next_cursor}
+              older={older}
+              newer={newer}
+              isShort={!isOrdered && data.length > 0 && data.length < ROWS}
+              isOrdered={isOrdered}
+            />
           </>
         )}
       </Show>

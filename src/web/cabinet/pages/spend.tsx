@@ -66,7 +66,8 @@ export const Spend = ({ account }: AccountPageProps) => {
                   <SpendTable spend={shown} show={show} view={view} />
                   <Tokens usage={shown.total.usage} />
                   <p>
-                    <a href={requestsOf(from, to)}>See these requests one by one</a>
+                    <a href={requestsOf(from, to)}>See these requests one by one</a>, or{' '}
+                    <a href={`${requestsOf(from, to)}&order=-cost`}>the dearest of them first</a>
                   </p>
                 </>
               )}

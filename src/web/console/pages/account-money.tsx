@@ -73,7 +73,7 @@ export const Holds = ({ account }: Readonly<{ account: Account }>) => (
         { name: 'Since', cell: ({ started_at }: Hold) => <Moment iso={started_at} /> },
         { name: 'Held', onCard: 'first', usd: ({ amount_usd }) => amount_usd },
         { name: 'Model', cell: ({ model, stream }) => `${model}${stream ? ', stream' : ''}` },
-        { name: 'Key', cell: ({ key_id }) => <code>{key_id}</code> },
+        { name: 'Key', cell: ({ key_id, key_name }) => <span title={key_id}>{key_name || key_id}</span> },
         { name: 'Request', cell: ({ request_id }) => <code>{request_id}</code> },
       ]}
       rows={account.holds}

@@ -1,6 +1,7 @@
 /** The people who may come into the cabinet and the console, open invitations, and links that work once. Rules: pages.md "People", "Links". */
 
 import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
 import { type Got, useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Choice } from '../../parts/field.tsx'
@@ -27,6 +28,7 @@ type Open =
 export const PeoplePage = () => {
   const { loaded, again } = useAsked(() => api.people.get(), [])
   const [open, setOpen] = useState<Open>()
+  const found = useLocation().query['find'] || undefined
   const close = (): void => setOpen(undefined)
   return (
     <>
@@ -35,10 +37,15 @@ export const PeoplePage = () => {
           Invite…
         </button>
       </PageHead>
+      {found !== undefined && (
+        <p class="quiet">
+          Only {found}. <a href="/console/people">Show everybody</a>
+        </p>
+      )}
       <Show loaded={loaded} again={again} lines={8}>
         {({ data, invitations }) => (
           <div class="parts">
-            <Everybody people={data} open={setOpen} />
+            <Everybody people={found === undefined ? data : data.filter(({ email }) => email === found)} open={setOpen} />
             {invitations.length > 0 && <Invited invitations={invitations} />}
           </div>
         )}
@@ -74,9 +81,12 @@ const Everybody = ({ people, open }: Readonly<{ people: readonly Person[]; open:
       {
         name: 'Accounts',
         cell: ({ accounts }) =>
-          accounts.map(({ id, role }) => (
+          accounts.map(({ id, name, role }) => (
             <span key={id} class="line">
-              <a href={`/console/accounts/${id}`}>{id}</a> {role}
+              <a href={`/console/accounts/${id}`} title={id}>
+                {name || id}
+              </a>{' '}
+              {role}
             </span>
           )),
       },
@@ -121,7 +131,10 @@ const Invited = ({ invitations }: Readonly<{ invitations: readonly Invitation[] 
       label="Invitations"
       columns={[
         { name: 'E-mail', cell: ({ email }: Invitation) => email },
-        { name: 'To', cell: ({ account_id, role }) => (account_id === null ? 'the console' : `${account_id} as ${role}`) },
+        {
+          name: 'To',
+          cell: ({ account_id, account_name, role }) => (account_id === null ? 'the console' : `${account_name || account_id} as ${role}`),
+        },
         { name: 'By', cell: ({ invited_by }) => invited_by.replace(/^person:/, '') },
         { name: 'Until', cell: ({ expires_at }) => <Moment iso={expires_at} /> },
       ]}
@@ -159,7 +172,7 @@ const RemovePerson = ({ person, close, removed }: Readonly<{ person: Person; clo
   const options = [
     { value: 'everything', text: 'everything' },
     ...(is_operator ? [{ value: 'console', text: 'the console' }] : []),
-    ...accounts.map(({ id, role }) => ({ value: id, text: `${id} (${role})` })),
+    ...accounts.map(({ id, name, role }) => ({ value: id, text: `${name || id} (${role})` })),
   ]
   const [from, setFrom] = useState('everything')
   const isWord = from === 'everything' || from === 'console'

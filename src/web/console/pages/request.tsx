@@ -45,7 +45,9 @@ const OfOperators = ({ request }: Readonly<{ request: Request }>) => {
     <>
       <dt>Account</dt>
       <dd>
-        <a href={`/console/accounts/${request.account_id}`}>{request.account_id}</a>
+        <a href={`/console/accounts/${request.account_id}`} title={request.account_id}>
+          {request.account_name || request.account_id}
+        </a>
       </dd>
       <dt>Key</dt>
       <dd>

@@ -5,8 +5,9 @@ import { useLocation } from 'preact-iso/router'
 import { useAsked } from '../../parts/ask.ts'
 import { Choice, Field } from '../../parts/field.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
+import { DearestFirst, useListChoice } from '../../parts/order.tsx'
 import { OUTCOME_WORDS } from '../../parts/request-words.ts'
-import { Requests } from '../../parts/requests.tsx'
+import { OrderedSince, Requests } from '../../parts/requests.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { Empty, Show } from '../../parts/state.tsx'
 import { Pager } from '../../parts/table.tsx'
@@ -81,7 +82,8 @@ export const RequestList = ({ query, shownMax, turn = 0 }: Readonly<{ query: Fil
   const { route } = useLocation()
   const pages = useKeyset()
   const { cursor } = pages
-  const filters = withMoments(query)
+  const order = { ...useListChoice('order'), onlyFalls: true }
+  const filters = { ...withMoments(query), ...(shownMax === undefined && order.value !== '' ? { order: order.value } : {}) }
   const asked = JSON.stringify(filters)
   const { loaded, again } = useAsked(
     () => api.requests.get({ query: { ...filters, ...(cursor === undefined ? {} : { after: cursor }) } as RequestsQuery }),
@@ -89,8 +91,10 @@ export const RequestList = ({ query, shownMax, turn = 0 }: Readonly<{ query: Fil
   )
   return (
     <Show loaded={loaded} again={again} lines={10}>
-      {({ data, next_cursor }) => (
+      {({ data, next_cursor, ordered }) => (
         <>
+          {shownMax === undefined && <DearestFirst order={order} />}
+          <OrderedSince ordered={ordered} />
           {data.length === 0 ? (
             <Empty title={next_cursor === null ? 'No request was found' : 'None among the last 10,000'}>
               {next_cursor !== null && <p>What is older may hold some: go on with “Older”.</p>}
@@ -99,14 +103,37 @@ export const RequestList = ({ query, shownMax, turn = 0 }: Readonly<{ query: Fil
             <Requests
               rows={data.slice(0, shownMax)}
               open={(id) => route(`/console/requests/${id}`)}
+              {...(shownMax === undefined ? { order } : {})}
               more={[
-                { name: 'Key', cell: ({ key_id, key_name }) => <span class="breaks">{key_name || key_id}</span> },
+                {
+                  name: 'Account',
+                  cell: ({ account_id, account_name }) => (
+                    <a class="owner" href={`/console/accounts/${account_id}`} title={account_id}>
+                      {account_name || account_id}
+                    </a>
+                  ),
+                },
+                {
+                  name: 'Key',
+                  cell: ({ key_id, key_name }) => (
+                    <a class="breaks" href={`/console/requests?key_id=${key_id}`} title={key_id}>
+                      {key_name || key_id}
+                    </a>
+                  ),
+                },
                 { name: 'Held', usd: ({ hold_usd }) => hold_usd },
                 { name: 'Upstream', cell: ({ upstream }) => upstream?.name ?? 'none' },
               ]}
             />
           )}
-          {shownMax === undefined && <Pager {...pages} next={next_cursor} isShort={data.length > 0 && data.length < ROWS} />}
+          {shownMax === undefined && (
+            <Pager
+              {...pages}
+              next={next_cursor}
+              isShort={order.value === '' && data.length > 0 && data.length < ROWS}
+              isOrdered={order.value !== ''}
+            />
+          )}
         </>
       )}
     </Show>
