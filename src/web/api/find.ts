@@ -10,7 +10,7 @@ import { type ConsoleActs, NO_STORE } from './console-acts.ts'
 
 const EACH = 5
 const REQUEST_ID = /^req_[0-9a-zA-Z_-]{6,76}$/
-const QUERY = t.Object({ q: t.String({ minLength: 1, maxLength: 200, description: 'What is looked for' }) })
+const QUERY = t.Object({ q: t.Optional(t.String({ maxLength: 200, description: 'What is looked for' })) })
 
 /** `title`: a name where there is one. `detail`: what tells it from others of that name. */
 export type FoundThing = Readonly<{ kind: 'account' | 'key' | 'person' | 'request' | 'model'; id: string; title: string; detail: string }>
@@ -43,7 +43,7 @@ export function consoleFind(site: Site, { ask }: ConsoleActs) {
     })
     .get(
       '/find',
-      async ({ caller, query: { q } }) => {
+      async ({ caller, query: { q = '' } }) => {
         const search = q.trim()
         const text = search.toLowerCase()
         if (search === '') return { data: [] as FoundThing[] }
@@ -75,7 +75,7 @@ export function accountFind(site: Pick<Site, 'world' | 'people'>) {
     })
     .get(
       '/find',
-      async ({ caller, params: { accountId }, query: { q } }) => {
+      async ({ caller, params: { accountId }, query: { q = '' } }) => {
         const search = q.trim()
         if (search === '') return { data: [] as FoundThing[] }
         const client = `person:${caller.person.id}`

@@ -120,6 +120,7 @@ const ROUTES: Readonly<Record<string, unknown>> = {
   'GET /margin.csv': undefined,
   'GET /explore': undefined,
   'GET /explore.csv': undefined,
+  'GET /find': undefined,
 }
 /** Who somebody is, and what an invitation is to: asked before one is signed in; and what is nothing. */
 const OPEN = ['GET /me', 'GET /invitations/:token', 'GET /*', 'ALL /*']
