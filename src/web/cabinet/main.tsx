@@ -57,7 +57,11 @@ const Cabinet = () => {
 }
 
 const FindInAccount = ({ accountId }: Readonly<{ accountId: string }>) => (
-  <Find label="Search keys, requests, models and members" look={lookInAccount(accountId)} pathOf={(thing) => pathInAccount(accountId, thing)} />
+  <Find
+    label="Search keys, requests, models and members"
+    look={lookInAccount(accountId)}
+    pathOf={(thing) => pathInAccount(accountId, thing)}
+  />
 )
 
 loadMe().catch(() => undefined)
