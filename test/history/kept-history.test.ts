@@ -3,6 +3,7 @@
  * Rules: pages.md "History".
  */
 
+import { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -144,4 +145,81 @@ test('what cannot be written waits, and comes when it can', async () => {
   mkdirSync(folder)
   await until(async () => (await requests()) === 1)
   await writing.close()
+})
+
+test('accounts of the span before are those of the span before, and writers are those that wrote in the span', () => {
+  const file = new HistoryFile(path())
+  const from = SPAN.from - (SPAN.to - SPAN.from)
+  const put = (boot: string, second: number, accountId: string): void => {
+    const recorder = new HistoryRecorder({ boot, now: () => second * 1_000 })
+    recorder.ended({ accountId, durationMs: 1 })
+    file.write(recorder.writer, recorder.take(), { now: second * 1_000, isWhole: true })
+  }
+  put('before', from + 60, 'acc_before')
+  put('now', SPAN.from + 60, 'acc_now')
+  put('later', SPAN.to + 60, 'acc_later')
+  const { accounts, accountsBefore, writers } = file.read(ASKED, NOW)
+  expect([accounts, accountsBefore].map((rows) => rows.map(({ account }) => account))).toEqual([['acc_now'], ['acc_before']])
+  expect(writers.map(({ writer: name }) => name)).toEqual(['now'])
+  file.close()
+})
+
+test('a writer of whom nothing is kept any more is forgotten', () => {
+  const file = new HistoryFile(path())
+  file.write(writer('b1'), [], { now: NOW, isWhole: false })
+  const known = (now: number): number => {
+    file.prune(now)
+    return file.read(ASKED, now).writers.length
+  }
+  expect([known(NOW + 399 * 86_400_000), known(NOW + 401 * 86_400_000)]).toEqual([1, 0])
+  file.close()
+})
+
+test('a file of another version is none of ours', () => {
+  new HistoryFile(path()).close()
+  const db = new Database(path())
+  db.run('PRAGMA user_version = 2')
+  db.close()
+  expect(() => new HistoryFile(path())).toThrow('it is no history of this version')
+})
+
+test('a process without news says that it lives, and one write is under way at a time', async () => {
+  let nowMs = 0
+  const recorder = new HistoryRecorder({ boot: 'b1', now: () => NOW })
+  const written: number[] = []
+  const answers: ((isWritten: boolean) => void)[] = []
+  const own = {
+    write: (_writer: unknown, moments: readonly unknown[]) => {
+      written.push(moments.length)
+      return new Promise<boolean>((resolve) => answers.push(resolve))
+    },
+    read: () => Promise.resolve(undefined),
+    close: () => undefined,
+  }
+  const take = spyOn(recorder, 'take')
+  const ticks = async (count: number): Promise<void> => {
+    const before = take.mock.calls.length
+    await until(() => take.mock.calls.length >= before + count)
+  }
+  const writing = new HistoryWriting({ store: own as never, recorder, monotonicMs: () => nowMs, everyMs: 5 })
+  recorder.ended({ durationMs: 1 })
+  writing.begin()
+  await until(() => answers.length === 1)
+  // As many ticks of a timer like its own pass meanwhile.
+  let ticked = 0
+  const timer = setInterval(() => ticked++, 5)
+  await until(() => ticked >= 10)
+  clearInterval(timer)
+  expect(written).toEqual([2])
+  answers[0]?.(true)
+  await ticks(3)
+  expect(written).toEqual([2])
+  nowMs = 30_001
+  await until(() => answers.length === 2)
+  expect(written).toEqual([2, 0])
+  answers[1]?.(true)
+  const closed = writing.close()
+  await until(() => answers.length === 3)
+  answers[2]?.(true)
+  await closed
 })
