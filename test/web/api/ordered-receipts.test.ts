@@ -99,6 +99,8 @@ test('parts that are cut say since when they looked, and their sum is the whole'
   }
   const page = await orderedReceipts((query) => Promise.resolve(small(query.after)), { order: '-cost', limit: 50 }, LATER)
   if (page === undefined || typeof page === 'string' || page instanceof Response) throw new Error('no such page')
+  const figures = page.rows.map(({ costPicos }) => costPicos)
+  for (const [index, figure] of figures.slice(1).entries()) expect(figure <= (figures[index] ?? 0n)).toBe(true)
   expect([page.among, page.since, page.rows.length]).toEqual([10, all[9]?.requestId ?? '', 10])
 })
 
