@@ -115,10 +115,10 @@ describe('under an Idempotency-Key', () => {
     const key = (keyId: string) => operateTask(createKey(keyId, { accountId: 'acc_a' }), by('tok_shop', once('k', 'make a key')))
     expect(machine.askAll(key('key_1'), key('key_2'), key('key_3'))).toEqual([
       DONE,
-      { ...DONE, repeats: 'key_1' },
-      { ...DONE, repeats: 'key_1' },
+      { ...DONE, repeats: { target: 'key_1', at: NOW } },
+      { ...DONE, repeats: { target: 'key_1', at: NOW } },
     ])
-    expect(machine.ask(key('key_4'))).toEqual({ ...DONE, repeats: 'key_1' })
+    expect(machine.ask(key('key_4'))).toEqual({ ...DONE, repeats: { target: 'key_1', at: NOW } })
     expect(rows('SELECT id FROM keys')).toEqual([{ id: 'key_1' }])
     expect(rows("SELECT target FROM audit_log WHERE action = 'createKey'")).toEqual([{ target: 'key_1' }])
   })
@@ -141,7 +141,10 @@ describe('under an Idempotency-Key', () => {
     expect(operate(topUp('crd_1'), by('tok_shop', once('k', 'five')))).toEqual(DONE)
     expect(operate(topUp('crd_2'), by('tok_shop', once('l', 'five')))).toEqual(DONE)
     const later = NOW + DAY_MS
-    expect(operate(topUp('crd_3', later - 1), by('tok_shop', once('k', 'five')))).toEqual({ ...DONE, repeats: 'crd_1' })
+    expect(operate(topUp('crd_3', later - 1), by('tok_shop', once('k', 'five')))).toEqual({
+      ...DONE,
+      repeats: { target: 'crd_1', at: NOW },
+    })
     expect(operate(topUp('crd_4', later), by('tok_shop', once('k', 'six', later + DAY_MS)))).toEqual(DONE)
     expect(rows('SELECT target FROM api_writes')).toEqual([{ target: 'crd_4' }])
   })
@@ -151,6 +154,6 @@ describe('under an Idempotency-Key', () => {
     expect(operate(withRef('crd_1'))).toEqual(DONE)
     const earlier = { creditId: 'crd_1', accountId: 'acc_a' }
     expect(operate(withRef('crd_2'), by('tok_shop', once('k', 'invoice')))).toEqual({ ...DONE, earlier })
-    expect(operate(withRef('crd_3'), by('tok_shop', once('k', 'invoice')))).toEqual({ ...DONE, repeats: 'crd_1' })
+    expect(operate(withRef('crd_3'), by('tok_shop', once('k', 'invoice')))).toEqual({ ...DONE, repeats: { target: 'crd_1', at: NOW } })
   })
 })
