@@ -15,6 +15,7 @@ export function lookingFirst(look: () => Promise<void>, { cabinet, console, api 
 const afterLook = (look: () => Promise<void>, load: () => Promise<Pages>) => async (): Promise<Pages> => {
   const pages = await load()
   return {
+    ...pages,
     async handle(request) {
       if (new URL(request.url).pathname.includes(ENDPOINTS)) await look()
       return await pages.handle(request)

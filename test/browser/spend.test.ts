@@ -101,7 +101,7 @@ test(
     expect(new URL(page.url()).search).toBe('?outcome=fault')
     let looks = 0
     await page.route(/\/requests\?.*outcome=drain/, (route) =>
-      route.fulfill({ json: { data: [], next_cursor: `req_${++looks}`, looked_back_to: '2026-11-03T12:00:00Z' } }),
+      route.fulfill({ json: { data: [], next_cursor: `req_${++looks}`, looked_back_to: '2026-11-03T12:00:00Z', ordered: null } }),
     )
     await page.getByLabel('Outcome').selectOption('drain')
     await page.getByText('Looked back to 3 Nov 2026 and found none').waitFor()

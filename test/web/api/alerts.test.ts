@@ -91,7 +91,7 @@ test('a paid request that crosses a threshold is told by mail and webhook, and t
   expect(smtp.letters[0]?.text).toContain('/cabinet/a/acc_north/alerts')
   expect(smtp.letters[0]).toMatchObject({
     to: ['ann@example.com'],
-    text: expect.stringContaining('Subject: More than 0.0000001 USD spent today'),
+    text: expect.stringContaining('Subject: More than $0.0000001 spent today'),
   })
   await until(async () => rows(await ann.get(`${NORTH}/deliveries`)).every(({ state }) => state === 'delivered'))
   const deliveries = await ann.get(`${NORTH}/deliveries?limit=1`)
