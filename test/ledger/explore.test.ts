@@ -10,10 +10,12 @@ import { FORMAT_NAMES } from '../../src/core/format.ts'
 import { HOUR_MS } from '../../src/core/windows.ts'
 import { exploredBy, groupsOf } from '../../src/ledger/reading/explore.ts'
 import { type ExploreQuery, type ExploreSums, explorePart } from '../../src/ledger/reading/explore-reads.ts'
+import type { Connection } from '../../src/ledger/sql/connection.ts'
 import { HourSums } from '../../src/ledger/sql/hour-sums.ts'
-import { holdTask, type Machine, NOW, openMachine, settleTask, usd } from '../support/ledger.ts'
+import { holdTask, type Machine, makePath, NOW, openMachine, settleTask, usd } from '../support/ledger.ts'
 import { runs } from '../support/property-runs.ts'
 import { ACCOUNT_OF, createKeys, type Drawn, drawn, KEYS, MODELS, priceOf, settledAt, TAGS, writeAll } from '../support/random-receipts.ts'
+import { openToRead } from '../support/stores.ts'
 
 const FIRST_HOUR = NOW / HOUR_MS
 /** Every value that a drawn receipt may have. */
@@ -132,6 +134,35 @@ test('for random receipts, questions and fills between the parts of an answer, i
     { numRuns: runs(12) },
   )
 }, 120_000)
+
+test('rows and mark of a part are of one moment, however often rows are filled while it is read', () => {
+  const path = makePath()
+  const machine = openMachine(path)
+  const reader = openToRead(path)
+  try {
+    createKeys(machine)
+    writeAll(machine, fc.sample(drawn, { numRuns: 160, seed: 9 }))
+    const asked = { fromHour: FIRST_HOUR - 1, toHour: FIRST_HOUR + 48, by: ['key' as const], step: null, only: {} }
+    const whole = explored(machine, asked, () => undefined)
+    // A writer that fills one receipt more before each statement of the reader.
+    const raced: Connection = {
+      query: (text) => {
+        fill(machine, 1)
+        return reader.query(text) as never
+      },
+      prepare: (text) => reader.prepare(text) as never,
+      run: (text) => reader.run(text),
+      transaction: (work) => reader.transaction(work),
+      close: () => reader.close(),
+    }
+    const found = exploredBy((query) => explorePart(raced, query), asked)
+    if (typeof found === 'string') throw new Error(found)
+    expect(found.map((row) => `${row.hour} ${row.things.map(({ id }) => id).join(' ')}: ${textOf(row)}`).sort()).toEqual([...whole])
+  } finally {
+    reader.close()
+    machine.close()
+  }
+})
 
 test('what is no place of an answer is none, and sums of things over all steps are those of the whole span', () => {
   const machine = openMachine()

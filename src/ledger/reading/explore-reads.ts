@@ -42,19 +42,20 @@ export type ExplorePart = Readonly<{ rows: readonly ExploreRow[]; next: string |
 
 /** How many rows by hour a part looks at, where nearly each may be one of the answer (`fine`) fewer; and how many receipts. */
 const LOOKED_AT_MAX = { coarse: 40_000, fine: 10_000, receipts: 4_000 }
-/** How often a part begins anew because rows were filled meanwhile. */
-const TRIES_MAX = 20
 
 /** `w`, key and hour up to which rows were read; or `t` and the number of the last receipt that was read. Then the marks, each with the place behind which it holds. */
-const PLACE = /^(?:w:(\d{1,15}):(\d{1,9})|t:(\d{1,16}))((?:,\d{1,16}@\d{1,15}:\d{1,9}){1,400})$/
+const PLACE = /^(?:w:(\d{1,15}):(\d{1,9})|t:(\d{1,16}))((?:,\d{1,16}@\d{1,15}:\d{1,9})+)$/
 const BEYOND = 999_999_999_999_999
 
 type Mark = Readonly<{ mark: number; key: number; hour: number }>
 type Given = Record<string, string | number | null>
 type SumRow = Record<string, bigint> & { id1: string; name1: string; id2: string; name2: string }
 
-/** Undefined: `after` is no place. */
-export function explorePart(db: Connection, query: ExploreQuery, looked = LOOKED_AT_MAX): ExplorePart | undefined {
+/** One read transaction, so that rows and mark are of one moment. Undefined: `after` is no place. */
+export const explorePart = (db: Connection, query: ExploreQuery, looked = LOOKED_AT_MAX): ExplorePart | undefined =>
+  db.transaction(() => partOf(db, query, looked))()
+
+function partOf(db: Connection, query: ExploreQuery, looked: typeof LOOKED_AT_MAX): ExplorePart | undefined {
   if (query.after === undefined) return walkPart({ db, query, looked }, { key: 0, hour: 0 }, [])
   const place = PLACE.exec(query.after)
   if (place === null) return undefined
@@ -70,24 +71,20 @@ function walkPart({ db, query, looked }: Reading, after: Readonly<{ key: number;
   const isFine =
     query.step === 'hour' || query.by.some((dimension) => dimension === 'key' || dimension === 'tag' || dimension === 'account')
   const given = { ...filtersOf(query.only), ...after, fromHour: query.fromHour, toHour: query.toHour }
-  for (let tries = 1; ; tries++) {
-    const mark = markNow(db)
-    const last = db.query<{ key: bigint; hour: bigint }, [Given]>(lastOfWalk(query.only)).get({
-      ...keysOf(query.only),
-      ...after,
-      fromHour: query.fromHour,
-      toHour: query.toHour,
-      looked: isFine ? looked.fine : looked.coarse,
-    })
-    const to = last === null ? { lastKey: BEYOND, lastHour: query.toHour } : { lastKey: Number(last.key), lastHour: Number(last.hour) }
-    const rows = sumsOf(db, query, 'walk', { ...given, ...to })
-    // Each statement has a snapshot of its own on Postgres: the rows are those of a mark only if it was the same before and behind them.
-    if (markNow(db) !== mark && tries < TRIES_MAX) continue
-    const known = marks.at(-1)?.mark === mark ? marks : [...marks, { mark, ...after }]
-    const first = known[0]?.mark ?? mark
-    const next = last === null ? `t:${first}` : `w:${last.key}:${last.hour}`
-    return { rows, next: next + known.map((it) => `,${it.mark}@${it.key}:${it.hour}`).join('') }
-  }
+  const mark = markNow(db)
+  const last = db.query<{ key: bigint; hour: bigint }, [Given]>(lastOfWalk(query.only)).get({
+    ...keysOf(query.only),
+    ...after,
+    fromHour: query.fromHour,
+    toHour: query.toHour,
+    looked: isFine ? looked.fine : looked.coarse,
+  })
+  const to = last === null ? { lastKey: BEYOND, lastHour: query.toHour } : { lastKey: Number(last.key), lastHour: Number(last.hour) }
+  const rows = sumsOf(db, query, 'walk', { ...given, ...to })
+  const known = marks.at(-1)?.mark === mark ? marks : [...marks, { mark, ...after }]
+  const first = known[0]?.mark ?? mark
+  const next = last === null ? `t:${first}` : `w:${last.key}:${last.hour}`
+  return { rows, next: next + known.map((it) => `,${it.mark}@${it.key}:${it.hour}`).join('') }
 }
 
 function tailPart({ db, query, looked }: Reading, number: number, marks: readonly Mark[]): ExplorePart {
