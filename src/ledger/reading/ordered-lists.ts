@@ -75,9 +75,10 @@ export class OrderedLists {
       const byId = new Map(rowsOf(shown.map(({ number }) => Number(number))).map((row) => [row.id, row]))
       const rows = shown.map(({ id }) => byId.get(id)).filter((row) => row !== undefined)
       const { among, left, below } = this.#extent(of, looked)
+      const goesOn = query.order === '-created' && looked.isByAge && below !== null
       return {
         rows,
-        next: next ?? (query.order === '-created' && below !== null ? placeText({ top: below }) : null),
+        next: next ?? (goesOn ? placeText({ top: below }) : null),
         among,
         isAll: below === null,
         left,
@@ -132,8 +133,8 @@ export class OrderedLists {
   }
 }
 
-/** `sql`: a select of the numbers of the rows that are ordered. `below`: of the id of the first that is not. */
-type Looked = Readonly<{ sql: string; below: string; values: Values }>
+/** `sql`: a select of the numbers of the rows that are ordered. `below`: of the id of the first that is not. `isByAge`: all rows that are not are older than those that are. */
+type Looked = Readonly<{ sql: string; below: string; isByAge: boolean; values: Values }>
 
 const ofAccount = (accountId: string | undefined): string =>
   accountId === undefined ? '' : ' AND account_number = (SELECT number FROM accounts WHERE id = $account)'
@@ -145,7 +146,8 @@ const ofSecret = (accountId: string | undefined): string =>
 function lookedAt({ table, prefix }: Of, { search = '', accountId }: OrderedQuery<string>, top: bigint): Looked {
   const isOfId = search.startsWith(prefix)
   const named = isOfId ? 'id >= $begin AND id < $end' : 'lower(name) >= lower($begin) AND lower(name) < lower($end)'
-  const order = search === '' || isOfId ? 'number DESC' : 'lower(name), number'
+  const isByAge = search === '' || isOfId
+  const order = isByAge ? 'number DESC' : 'lower(name), number'
   const from = `FROM ${table} WHERE number <= $top${ofAccount(accountId)}${search === '' ? '' : ` AND ${named}`} ORDER BY ${order}`
   const last4 = table === 'keys' ? LAST4.exec(search)?.[1] : undefined
   const looked = `SELECT number FROM (SELECT number ${from} LIMIT ${LOOKED_AT_MAX}) looked`
@@ -157,6 +159,7 @@ function lookedAt({ table, prefix }: Of, { search = '', accountId }: OrderedQuer
   return {
     sql: last4 === undefined ? looked : `${looked} UNION SELECT number FROM (${ofSecret(accountId)}) ended`,
     below: `SELECT id ${from} LIMIT 1 OFFSET ${LOOKED_AT_MAX}`,
+    isByAge,
     values: last4 === undefined ? values : { ...values, display: displayOf(last4) },
   }
 }

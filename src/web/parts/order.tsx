@@ -26,11 +26,13 @@ export function useHidden(name = 'shown', cursor?: string): Readonly<{ isHiding:
   return { isHiding: choice.value !== 'all', show: (all) => choice.set(all ? 'all' : '') }
 }
 
-/** `what`: the rows, such as "keys". */
-export const OrderNote = ({ ordered, order, what }: Readonly<{ ordered: Ordered; order: Order; what: string }>) =>
-  ordered === null || ordered.is_all || order.value === '' ? null : (
+/** `what`: the rows, such as "keys"; `search`: what finds them, '' for all. */
+export const OrderNote = ({ ordered, order, search, what }: Readonly<{ ordered: Ordered; order: Order; search: string; what: string }>) =>
+  ordered === null || ordered.is_all || (order.value === '' && search === '') ? null : (
     <p class="quiet">
-      In this order are the newest {showCount(ordered.among)} {what}; a search narrows them.
+      {search === ''
+        ? `In this order are the newest ${showCount(ordered.among)} ${what}; a search narrows them.`
+        : `These are of the first ${showCount(ordered.among)} ${what} that the search finds; a longer one narrows them.`}
     </p>
   )
 

@@ -117,7 +117,7 @@ const Keys = ({ account, turn, make }: Readonly<{ account: Account; turn: number
             ) : (
               <KeyTable keys={data} changed={() => setChanges(changes + 1)} order={order} />
             )}
-            <OrderNote ordered={ordered} order={order} what="keys" />
+            <OrderNote ordered={ordered} order={order} search="" what="keys" />
             <Pager {...pages} next={next_cursor} isOrdered={order.value !== ''} />
           </>
         )}

@@ -51,7 +51,7 @@ export const AccountsPage = () => {
         {({ data, next_cursor, ordered }) => (
           <>
             {data.length === 0 ? <None isSearch={search !== ''} /> : <AccountTable accounts={data} order={order} />}
-            <OrderNote ordered={ordered} order={order} what="accounts" />
+            <OrderNote ordered={ordered} order={order} search={search} what="accounts" />
             <Pager {...pages} next={next_cursor} isOrdered={order.value !== ''} />
           </>
         )}

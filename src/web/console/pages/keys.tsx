@@ -45,7 +45,7 @@ export const KeysPage = () => {
             ) : (
               <KeyTable keys={data} changed={again} order={order} />
             )}
-            <OrderNote ordered={ordered} order={order} what="keys" />
+            <OrderNote ordered={ordered} order={order} search={search} what="keys" />
             <Pager {...pages} next={next_cursor} isOrdered={order.value !== ''} />
           </>
         )}
