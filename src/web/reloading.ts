@@ -44,7 +44,10 @@ export function reloadsOf({ config, readConfig, askReload, world }: Pick<Site, '
       }
       // The file may have been written while the line was.
       const now = preview()
-      if (now.digest !== digest) return { result: 'stale', preview: now }
+      if (now.digest !== digest) {
+        underway = undefined
+        return { result: 'stale', preview: now }
+      }
       askReload()
       return { result: 'asked', preview: found }
     },

@@ -193,6 +193,10 @@ test('a file that is written while the audit log is written is not taken over', 
   read = (inForce) => changedModel(looks++ === 0 ? 3n : 4n)(inForce)
   expect(await press(digest)).toMatchObject({ status: 409 })
   expect([reloads, looks]).toEqual([count, 2])
+  // It is under way only where it was asked for: back as it was looked at, it is reloaded.
+  read = changedModel(3n)
+  expect(await press(digest)).toMatchObject({ status: 200, body: { already: false } })
+  expect(reloads).toBe(count + 1)
 })
 
 test('two secrets that differ are two changes, and the digest tells neither', async () => {
