@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { Role } from '../../src/people/memberships.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { createKey, sha256 } from '../support/ledger.ts'
 import { startWatch } from '../support/until.ts'
 import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
@@ -90,6 +91,35 @@ test(
     await page.getByRole('button', { name: 'Forget this key' }).click()
     await field.waitFor()
     expect(await storage()).not.toContain(secret)
+    await page.context().close()
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'a key is changed on whichever page of the list it stands, and however many disabled ones are newer',
+  async () => {
+    await gateway.operate({ kind: 'createAccount', accountId: 'acc_many', name: 'many', topUp: null, now: 1 })
+    const names = ['old', 'off'].flatMap((word) => Array.from({ length: 51 }, (_, index) => `${word} ${index}`))
+    for (const name of names)
+      await gateway.operate(
+        createKey(`key_${name.replace(' ', '')}`, { accountId: 'acc_many', name, secretHash: sha256(name), display: 'sk-…many' }),
+      )
+    for (const name of names.slice(51))
+      await gateway.operate({ kind: 'setKeyActive', keyId: `key_${name.replace(' ', '')}`, isActive: false, now: 1 })
+    const page = await signedIn('max@example.com', { acc_many: 'owner' })
+    const change = async (name: string): Promise<void> => {
+      await page.getByRole('button', { name: `Change ${name}`, exact: true }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).waitFor()
+    }
+    await change('old 50')
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Older' }).click()
+    await page.getByText('old 50').waitFor({ state: 'detached' })
+    await change('old 0')
+    await page.getByRole('button', { name: 'Disable' }).click()
+    await page.getByRole('button', { name: 'Disable it now' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Enable' }).waitFor()
     await page.context().close()
   },
   TIMEOUT_MS,

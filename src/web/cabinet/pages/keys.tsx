@@ -28,12 +28,13 @@ export const Keys = ({ account }: AccountPageProps) => {
   const [changing, setChanging] = useState<string>()
   const order = useListChoice('order')
   const hidden = useHidden()
-  // A key that is disabled in the dialog stays in the list until that is closed.
-  const query = { ...asked(order, hidden.isHiding && changing === undefined), ...(cursor === undefined ? {} : { after: cursor }) }
+  const query = { ...asked(order, hidden.isHiding), ...(cursor === undefined ? {} : { after: cursor }) }
   const { loaded, again } = useAsked(() => keysOf(account.id).get({ query }), [account.id, JSON.stringify(query)])
+  // A key that is disabled in the dialog leaves the list and stays in the dialog.
+  const one = useAsked(changing === undefined ? undefined : () => keysOf(account.id)({ keyId: changing }).get(), [account.id, changing])
   const running = useRunning(account.id, again)
   const [isMaking, setMaking] = useState(false)
-  const changed = loaded.value?.data.find(({ id }) => id === changing)
+  const shown = [...(loaded.value?.data ?? []), one.loaded.value].find((key) => key?.id === changing)
   const make = () => (
     <button type="button" class="primary" onClick={() => setMaking(true)}>
       {WORDS.make}
@@ -78,7 +79,17 @@ export const Keys = ({ account }: AccountPageProps) => {
           close={() => setMaking(false)}
         />
       )}
-      {changed !== undefined && <ChangeKey accountId={account.id} shown={changed} changed={again} close={() => setChanging(undefined)} />}
+      {shown !== undefined && (
+        <ChangeKey
+          accountId={account.id}
+          shown={shown}
+          changed={() => {
+            again()
+            one.again()
+          }}
+          close={() => setChanging(undefined)}
+        />
+      )}
     </>
   )
 }
