@@ -117,8 +117,9 @@ export async function whole(head: Request, request: Request): Promise<Request | 
   return new Request(url, { method, headers, body: bytes })
 }
 
-/** Whether the path is UTF-8: any other would reach the routes as a name that does not exist. */
+/** Whether the path is UTF-8: any other would reach the routes as a name that does not exist. And no part is a NUL, which nothing has and Postgres takes in no text. */
 function isReadable(url: string): boolean {
+  if (url.includes('%00')) return false
   try {
     decodeURIComponent(new URL(url).pathname)
     return true

@@ -99,8 +99,16 @@ test('an app finds the address that the gateway trusts, and a body that is bound
   await app.stop()
 })
 
-test('an address that is no UTF-8 is nothing, and no bug', async () => {
-  for (const path of ['/api/invitations/%ff', '/api/accounts/%ff/keys', '/assets/%ff', '/%ff', '/api/sessions/%c0%ae'])
+test('an address that is no UTF-8, or has a NUL, is nothing, and no bug', async () => {
+  for (const path of [
+    '/api/invitations/%ff',
+    '/api/accounts/%ff/keys',
+    '/assets/%ff',
+    '/%ff',
+    '/api/sessions/%c0%ae',
+    '/api/accounts/%00/keys',
+    '/api/me?a=%00',
+  ])
     expect([path, (await fetch(`${gateway.url}/cabinet${path}`)).status]).toEqual([path, 404])
   expect(gateway.logLines().filter(({ alarm }) => alarm !== undefined)).toEqual([])
 })

@@ -9,11 +9,11 @@ export type ListPlace = Readonly<{ top: string; id?: string; value?: string }>
 export const placeText = ({ top, id, value }: ListPlace): string =>
   Buffer.from(JSON.stringify(id === undefined ? [top] : [top, id, value])).toString('base64url')
 
-/** Undefined: the text is no place. */
+/** Undefined: the text is no place. No part has a NUL, which Postgres takes in no text. */
 export function placeIn(text: string): ListPlace | undefined {
   try {
     const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
-    if (!Array.isArray(parts) || !parts.every((part) => typeof part === 'string')) return undefined
+    if (!Array.isArray(parts) || !parts.every((part) => typeof part === 'string' && !part.includes('\0'))) return undefined
     const [top, id, value] = parts as readonly (string | undefined)[]
     if (top === undefined || parts.length > 3 || parts.length === 2) return undefined
     return id === undefined || value === undefined ? { top } : { top, id, value }
@@ -21,6 +21,9 @@ export function placeIn(text: string): ListPlace | undefined {
     return undefined
   }
 }
+
+/** Whether a text is a whole number that both stores can hold: a larger one would be an error of Postgres. */
+export const isStoredNumber = (text: string): boolean => /^-?\d{1,19}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text)
 
 /** The longest text of a place: two ids, and a name of 128 letters of four bytes. */
 export const PLACE_CHARS_MAX = 1_500

@@ -11,7 +11,7 @@ import type { ListedKey } from './account-reports.ts'
 import type { ListedAccount } from './console-reports.ts'
 import { listedAccount, listedAccountColumns, listedKey, listedKeyColumns } from './key-columns.ts'
 import { ACCOUNT_ORDERS, type AccountOrder, KEY_ORDERS, type KeyOrder, type Ordered, type OrderedQuery, TEXTS } from './list-orders.ts'
-import { isFallingOrder, type ListPlace, placeIn, placeText } from './list-place.ts'
+import { isFallingOrder, isStoredNumber, type ListPlace, placeIn, placeText } from './list-place.ts'
 import { END, LAST4 } from './name-search.ts'
 import { LOOKED_AT_MAX, pageOf } from './page.ts'
 
@@ -104,7 +104,7 @@ export class OrderedLists {
     const last = place?.id === undefined ? undefined : this.#numberOf(of, place.id)
     if (place?.id !== undefined && last === undefined) return undefined
     const isText = TEXTS.includes(word)
-    if (place?.value !== undefined && !isText && !/^-?\d{1,19}$/.test(place.value)) return undefined
+    if (place?.value !== undefined && !isText && !isStoredNumber(place.value)) return undefined
     const cast = isText ? 'CAST($value AS TEXT)' : 'CAST(CAST($value AS TEXT) AS BIGINT)'
     const isBehind = last === undefined ? '' : `AND (${value}, t.number) ${isFalling ? '<' : '>'} (${cast}, $last)`
     return this.#db

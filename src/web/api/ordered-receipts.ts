@@ -6,7 +6,7 @@
 import { t } from 'elysia'
 import { isoTime } from '../../core/utc.ts'
 import type { ReceiptRow } from '../../ledger/columns/receipt.ts'
-import { placeIn, placeText } from '../../ledger/reading/list-place.ts'
+import { isStoredNumber, placeIn, placeText } from '../../ledger/reading/list-place.ts'
 import type { OrderedReceiptsPart, OrderedReceiptsQuery } from '../../ledger/reading/ordered-receipts.ts'
 import { RECEIPT_ORDERS, type ReceiptOrder } from '../../ledger/reading/ordered-receipts.ts'
 import { oneOf } from './console-acts.ts'
@@ -64,7 +64,7 @@ function falls(a: Figure, b: Figure): number {
 }
 
 const isPlace = (place: ReturnType<typeof placeIn>): boolean =>
-  place !== undefined && /^\d{1,16}$/.test(place.top) && (place.value === undefined || /^\d{1,19}$/.test(place.value))
+  place !== undefined && /^\d{1,16}$/.test(place.top) && (place.value === undefined || isStoredNumber(place.value))
 
 /** `since`: when the oldest request came that was ordered; null: all of the span were. */
 export const orderedDocument = ({ among, since }: OrderedReceipts) => ({ among, since: since === null ? null : isoTime(momentIn(since)) })
