@@ -83,6 +83,16 @@ test('what runs while a clock is found to have been wrong counts in its own hour
   machine.close()
 })
 
+test('a balance that was looked at while the clock was years ahead lets nothing in there: the next request is one of the present windows', () => {
+  const machine = machineWith('day', 4n)
+  spend(machine, 'req_now', 4, NOW)
+  expect(machine.wallets.keys.keyBalanceOf('key_0', hourAt(NOW + YEAR_MS))?.windows?.map(({ spentPicos }) => spentPicos)).toEqual([
+    picos(0n),
+  ])
+  expect(hold(machine, 'req_over', NOW)).toEqual({ per: 'day', resetsAt: windowAt('day', hourAt(NOW)).end * HOUR_MS })
+  machine.close()
+})
+
 test('a clock is waited for while it is 25 hours behind at most, and a step of more is told once, of the writer and of leases', () => {
   expect([presentHour(100, 75), presentHour(100, 74), presentHour(100, 130)]).toEqual([100, 74, 130])
   expect([steppedHours(25, 0), steppedHours(26, 0), steppedHours(26, 3 * HOUR_MS), steppedHours(-26, 0)]).toEqual([0, 26, 0, -26])

@@ -211,16 +211,18 @@ export class GroupCommit implements Ledger {
     return answer
   }
 
-  /** Loads a key that has left the memory since it was found, then holds. When the answer has come, the key is in memory, unless the ledger has no such key. */
+  /**
+   * Loads a key that has left the memory since it was found, then holds. When the answer has come, the key is in memory, unless the ledger has no such key. It is read once more where the
+   * account turned out to be in a later hour than the key was read for.
+   */
   async #loadAndHold(request: HoldRequest): Promise<HoldAnswer> {
-    // Once more where the account turned out to be in a later hour than the key was read for.
     for (let reads = 0; reads < 2; reads++) {
       const states = await this.#writer.ask({ kind: 'keyStates', keyIds: [request.keyId], ...this.#clock.asked })
       if (states === 'unavailable') return 'unavailable'
       const answer = await this.#holdNow(request)
       if (answer !== 'unknown') return answer
     }
-    return 'disabled'
+    return this.#wallets.keys.has(request.keyId) ? 'unavailable' : 'disabled'
   }
 
   #onAnswers(heard: readonly Heard[], committed: Committed | undefined): void {

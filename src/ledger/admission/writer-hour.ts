@@ -28,8 +28,9 @@ export class WriterHour {
   of(key: KeyWallet): number | undefined {
     const { plan, account } = key
     if (this.#keys.isStale(key.id)) return undefined
-    // The rows of a key may be of a later hour than the clock's.
+    // The rows of a key may be of a later hour than the clock's; what was only looked at while the clock was wrong is no row.
     const hour = Math.max(this.#newest, key.spans.hour, plan.spans.hour, account.spans.hour)
+    if (presentHour(hour, this.#newest) !== hour) return undefined
     this.#newest = hour
     return isBehind(key, hour) || isBehind(plan, hour) || isBehind(account, hour) ? undefined : hour
   }
