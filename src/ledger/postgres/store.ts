@@ -39,7 +39,7 @@ export class PostgresStore implements Store {
   readonly #acknowledged = new Acknowledged()
   readonly #lost: LostWrites
   readonly #hours: HourSums
-  readonly #settledEnd: SettledEnd
+  #settledEnd: SettledEnd
   #node: NodeIdentity
   #engine: PostgresEngine
   #writes: GroupWrites
@@ -68,6 +68,8 @@ export class PostgresStore implements Store {
     this.#engine = new PostgresEngine(this.#db, node)
     this.#writes = new GroupWrites(this.#engine)
     this.#writes.numbers.define(this.#prices)
+    // Its numbers and ids may be those of another server.
+    this.#settledEnd = new SettledEnd(this.#db)
   }
 
   get boot(): number {
@@ -146,13 +148,16 @@ export class PostgresStore implements Store {
   rollUp(): boolean {
     if (!this.#hours.isDue) return false
     let isDone = false
-    this.#attempt(() => {
+    const isCommitted = this.#attempt(() => {
+      // What another server must be given again is not looked over yet.
+      if (!this.#lost.isCurrent) return
       const mark = this.#db.query<unknown, []>("SELECT 1 AS one FROM meta WHERE name = 'summed' FOR UPDATE SKIP LOCKED")
       const end = this.#settledEnd.look()
-      if (end !== undefined && mark.get() !== null) isDone = this.#hours.advance(end)
+      if (end === undefined || mark.get() === null) return
+      isDone = this.#hours.advance(end)
+      this.#hours.look()
     })
-    if (isDone) this.#hours.look()
-    return isDone && this.#hours.isDue
+    return isCommitted && isDone && this.#hours.isDue
   }
 
   canWrite(): boolean {

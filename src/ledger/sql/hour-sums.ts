@@ -92,7 +92,7 @@ export class HourSums {
     return true
   }
 
-  /** Looks how many receipts wait; to be called when a batch was committed. */
+  /** Looks how many receipts wait; to be called behind a batch in its transaction, so that a storage that fails is the transaction's. Where that is undone, they wait for more to come. */
   look(): void {
     const left = `SELECT (SELECT coalesce(max(number), 0) FROM receipts) - ${SUMMED_TO} AS left`
     this.#waiting = Number(this.#db.query<{ left: bigint }, []>(left).get()?.left ?? 0)

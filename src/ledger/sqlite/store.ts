@@ -170,9 +170,12 @@ export class SqliteStore implements Store {
 
   rollUp(): boolean {
     if (this.#refused !== undefined || !this.#hours.isDue) return false
-    if (!this.#unflushed(() => this.#hours.advance(Number(this.#lastReceipt.get()?.last ?? 0n)))) return false
+    const advance = (): void => {
+      this.#hours.advance(Number(this.#lastReceipt.get()?.last ?? 0n))
+      this.#hours.look()
+    }
+    if (!this.#unflushed(advance)) return false
     this.#commits++
-    this.#hours.look()
     return this.#hours.isDue
   }
 
