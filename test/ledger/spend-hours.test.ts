@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { HOURS_BATCH, HourSums, SUMMED_TO } from '../../src/ledger/sql/hour-sums.ts'
+import { SqliteStore } from '../../src/ledger/sqlite/store.ts'
 import { createKey, type Machine, makePath, openMachine, openTestLedger, operateTask } from '../support/ledger.ts'
 import { settleMany } from '../support/many-settles.ts'
 import { runs } from '../support/property-runs.ts'
@@ -99,6 +100,27 @@ test('a store that opens a ledger whose receipts are in no sums, as after a migr
     rollAll(second)
     expect(markOf(second)).toBe(2 * HOURS_BATCH)
     expect(second.differences()).toEqual([])
+  } finally {
+    second.close()
+  }
+})
+
+fileTest()('while sums are added and nothing else is asked of a file, its log is moved into the file all the same', () => {
+  const path = makePath()
+  const first = openMachine(path)
+  first.ask(operateTask(createKey('key_a', { balanceUsd: '1000' })))
+  settleMany(first, 6 * HOURS_BATCH)
+  const second = openMachine(path, 'boot-2')
+  try {
+    const { ledger } = second
+    if (!(ledger instanceof SqliteStore)) throw new Error('no file')
+    let due = 0
+    ledger.onWalCheckpointDue(() => {
+      due++
+    })
+    rollAll(second)
+    expect(markOf(second)).toBe(6 * HOURS_BATCH)
+    expect(due).toBe(2)
   } finally {
     second.close()
   }

@@ -5,7 +5,7 @@ import { ne } from 'drizzle-orm'
 import { keepLog, proveWritable } from '../../../db/open.ts'
 import { marks } from '../../../db/schema/requests.ts'
 import type { PriceVersion } from '../columns/parts.ts'
-import { HourSums } from '../sql/hour-sums.ts'
+import { HOURS_BATCH, HourSums } from '../sql/hour-sums.ts'
 import { type Answer, isLease, type Task } from '../task.ts'
 import { GroupWrites } from '../writing/group-writes.ts'
 import { prepareOrphanedCheckpoints } from '../writing/orphaned-checkpoints.ts'
@@ -163,11 +163,16 @@ export class SqliteStore implements Store {
   /** If the storage fails here, the next settle reports it. */
   tidy(): void {
     if (this.#pages.isDue) this.#unflushed(() => this.#pages.advance(this.#now)) && this.#pages.advanced()
+    this.#checkpointWhenDue()
+  }
+
+  #checkpointWhenDue(): void {
     if (this.#commits < COMMITS_BETWEEN && this.#settles < SETTLES_BETWEEN) return
     this.#commits = this.#settles = 0
     this.#checkpoint()
   }
 
+  /** A batch writes about as much as its settles did. While nothing is asked of the ledger, as after a migration, no other moment moves the log into the file. */
   rollUp(): boolean {
     if (this.#refused !== undefined || !this.#hours.isDue) return false
     const advance = (): void => {
@@ -176,6 +181,8 @@ export class SqliteStore implements Store {
     }
     if (!this.#unflushed(advance)) return false
     this.#commits++
+    this.#settles += HOURS_BATCH
+    this.#checkpointWhenDue()
     return this.#hours.isDue
   }
 
