@@ -42,7 +42,8 @@ const spend = async (query: string): Promise<Spend> => {
   expect([query, status]).toEqual([query, 200])
   return body as unknown as Spend
 }
-const usdOf = (amounts: readonly bigint[]): string => sumText(amounts.map((amount) => `0.${String(amount).padStart(12, '0')}`))
+const usdOf = (amounts: readonly bigint[]): string =>
+  sumText(amounts.map((amount) => `${amount / 10n ** 12n}.${String(amount % 10n ** 12n).padStart(12, '0')}`))
 const column = (csv: string, name: string): string[] => {
   const [head = '', ...lines] = csv
     .replaceAll(/"(?:[^"]|"")*"/g, 'quoted')
