@@ -5,9 +5,10 @@
 
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { picos, toExactUsdText } from '../../src/core/money.ts'
 import { dayAt } from '../../src/core/utc.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
-import { makeHistory, sumText } from '../support/history.ts'
+import { makeHistory } from '../support/history.ts'
 import { holdRequest, settlement, usd } from '../support/ledger.ts'
 import { randomFrom, SEED } from '../support/seed.ts'
 import { LOOKS, lookAt } from './axe.ts'
@@ -61,7 +62,7 @@ async function signedIn(listener: 'console' | 'cabinet', options: BrowserContext
 }
 
 type Receipt = ReturnType<TestGateway['receipts']>[number]
-const exact = (picos: bigint): string => sumText([`0.${String(picos).padStart(12, '0')}`])
+const exact = (amount: bigint): string => toExactUsdText(picos(amount))
 const costOf = (receipts: readonly Receipt[]): string => exact(receipts.reduce((sum, { costPicos }) => sum + costPicos, 0n))
 /** The amounts of a row's first column of amounts. */
 const spentIn = (page: Page, row: string): Promise<string | null> => page.locator(`${row} data`).first().getAttribute('value')

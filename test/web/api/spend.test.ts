@@ -4,6 +4,7 @@
  */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { picos, sumPicos, toExactUsdText } from '../../../src/core/money.ts'
 import { DAY_MS, dayAt, dayText } from '../../../src/core/utc.ts'
 import { Workplace } from '../../cli/run.ts'
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts'
@@ -42,8 +43,7 @@ const spend = async (query: string): Promise<Spend> => {
   expect([query, status]).toEqual([query, 200])
   return body as unknown as Spend
 }
-const usdOf = (amounts: readonly bigint[]): string =>
-  sumText(amounts.map((amount) => `${amount / 10n ** 12n}.${String(amount % 10n ** 12n).padStart(12, '0')}`))
+const usdOf = (amounts: readonly bigint[]): string => toExactUsdText(sumPicos(...amounts.map(picos)))
 const column = (csv: string, name: string): string[] => {
   const [head = '', ...lines] = csv
     .replaceAll(/"(?:[^"]|"")*"/g, 'quoted')
