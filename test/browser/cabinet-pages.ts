@@ -93,6 +93,7 @@ export const CABINET_PAGES: readonly SamplePage[] = [
   },
   { name: 'spend', path: `${SPENT}/spend`, isSignedIn: true, show: drawn },
   { name: 'spend-by-key', path: `${SPENT}/spend?range=90&by=key`, isSignedIn: true, show: drawn },
+  { name: 'explore', path: `${SPENT}/explore?by=model,key`, isSignedIn: true, show: drawn },
   {
     name: 'requests',
     path: `${SPENT}/requests`,

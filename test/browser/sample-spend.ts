@@ -33,7 +33,7 @@ export async function sampleSpend(gateway: TestGateway, accountId: string): Prom
     await gateway.operate({ ...createKey(`key_spend_${index}`, { accountId }), name, now: now - DAYS * DAY_MS })
   for (const index of KEYS.keys()) await gateway.ledger.findKey(createKey(`key_spend_${index}`).secretHash)
   for (let day = DAYS - 1; day >= 0; day--)
-    await Promise.all(timesOf(now, day, random).map((at, index) => request(gateway, `req_sample_${day}_${index}`, at, random)))
+    await Promise.all(timesOf(now, day, random).map((at, index) => request(gateway, `req_sample_${day}_${index}`, { now, at }, random)))
   for (const index of [0, 1, 3])
     await gateway.ledger.hold(
       holdRequest(`req_runs_${index}`, `key_spend_${index}`, usd(`0.${index + 1}2`), { modelId: 'sample-medium', now }),
@@ -48,7 +48,13 @@ function timesOf(now: number, day: number, random: Random): readonly number[] {
   return Array.from({ length: count }, () => Math.floor(start + random() * Math.min(DAY_MS, now - start)))
 }
 
-async function request({ ledger }: TestGateway, requestId: string, at: number, random: Random): Promise<unknown> {
+/** `now`: of the hold, since a clock that goes back is one that was wrong. `at`: of the end. */
+async function request(
+  { ledger }: TestGateway,
+  requestId: string,
+  { now, at }: Readonly<{ now: number; at: number }>,
+  random: Random,
+): Promise<unknown> {
   const chosen = random()
   const [modelId, , input, output] = MODELS.find(([, share]) => chosen < share) ?? MODELS[2]
   const millionth = (price: bigint) => picos(price * 1_000_000n)
@@ -66,7 +72,7 @@ async function request({ ledger }: TestGateway, requestId: string, at: number, r
   const price = costOf(usage, rates)
   const hasFailed = random() < 0.03
   const amounts = hasFailed ? { costPicos: ZERO, waivedPicos: price } : { costPicos: price, waivedPicos: ZERO }
-  await ledger.hold(holdRequest(requestId, keyId, usd('2'), { modelId, rates, now: at - 9_000 }))
+  await ledger.hold(holdRequest(requestId, keyId, usd('2'), { modelId, rates, now }))
   return ledger.settle(
     settlement(requestId, usage, {
       outcome: hasFailed ? 'fault' : 'complete',

@@ -46,7 +46,19 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await operators.pay()
       await Bun.sleep(900)
     }
-    for (const way of ['Overview', 'Accounts', 'Keys', 'Requests', 'Codes', 'People', 'Upstreams', 'Catalog', 'Audit']) {
+    for (const way of [
+      'Overview',
+      'Explore',
+      'Margin',
+      'Accounts',
+      'Keys',
+      'Requests',
+      'Codes',
+      'People',
+      'Upstreams',
+      'Catalog',
+      'Audit',
+    ]) {
       await page.getByRole('link', { name: way, exact: true }).click()
       await page.locator('.rows').first().waitFor()
       await page.screenshot({ path: file(`console-${way.toLowerCase()}`), fullPage: true })
