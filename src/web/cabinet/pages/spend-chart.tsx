@@ -1,7 +1,8 @@
 /** Spend as stacked bars, one for each day or hour; the parts of a bar stand above the chart while it is pointed at. */
 
 import { useMemo, useState } from 'preact/hooks'
-import { Bars, coloursOf, OTHERS_COLOUR } from '../../parts/chart.tsx'
+import { Bars } from '../../parts/chart.tsx'
+import { coloursOf, OTHERS_COLOUR } from '../../parts/colours.ts'
 import { showDay } from '../../parts/show-time.ts'
 import { showUsd, sumUsd, usdNumber } from '../../parts/show-usd.ts'
 import { keyTitle, type Spend } from '../spend-api.ts'

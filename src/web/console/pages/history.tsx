@@ -6,7 +6,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { useAsked } from '../../parts/ask.ts'
-import { coloursOf, OTHERS_COLOUR } from '../../parts/chart.tsx'
+import { coloursOf, OTHERS_COLOUR } from '../../parts/colours.ts'
 import { showCount, showMoment } from '../../parts/show-time.ts'
 import { Show } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -109,7 +109,10 @@ const refusedAt = ({ refusals }: Line, at: number): number => sumOf(Object.value
 function requestSeries(line: Line) {
   const reasons = Object.entries(line.refusals).toSorted(([, a], [, b]) => sumOf(b) - sumOf(a))
   const [shown, others] = [reasons.slice(0, REASONS_MAX), reasons.slice(REASONS_MAX)]
-  const colours = coloursOf(shown.map(([name]) => name))
+  const colours = coloursOf(
+    shown.map(([name]) => name),
+    ANSWERED_COLOUR,
+  )
   return [
     { name: 'answered', colour: ANSWERED_COLOUR, values: line.requests.map((count, at) => count - refusedAt(line, at)) },
     ...shown.map(([name, values]) => ({ name: wordsOf(name), colour: colours.get(name) ?? OTHERS_COLOUR, values: [...values] })),
