@@ -7,6 +7,7 @@ import { tokenCells, tokenFields } from '../ledger/columns/call-fields.ts'
 import { exploredBy, sumExplored } from '../ledger/reading/explore.ts'
 import type { ExploreRow, ExploreSums } from '../ledger/reading/explore-reads.ts'
 import type { ExploreFilters } from '../ledger/reading/explore-sql.ts'
+import { atOnce } from '../ledger/reading/loop-turns.ts'
 import type { CommandContext } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { readReport } from './read-report.ts'
@@ -40,7 +41,7 @@ export function showExplored(context: CommandContext, { by, step, only, fromDay 
   const rows = readReport(context, (ledger) => exploredBy((part) => ledger.explore(part), query))
   if (isStop(rows)) return rows
   if (rows === 'tooMuch') return wrongUse('this makes more than 50,000 rows: give a longer --step, fewer days or --only')
-  const total = sumExplored(rows)
+  const total = atOnce(sumExplored(rows))
   const timeOf = (row: ExploreRow): readonly string[] => (step === undefined ? [] : [stepText(row.hour, step)])
   context.say(
     {

@@ -9,7 +9,8 @@ import { textsIn } from '../sql/sql-list.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'
 import { CodeLists } from './code-lists.ts'
 import type { AlertFact, AlertKey, ConsoleFindings, ListedAccount } from './console-reports.ts'
-import { type ExplorePart, explorePart } from './explore-reads.ts'
+import { explorePart } from './explore-reads.ts'
+import { type ExploreSlices, slicesOf } from './explore-slices.ts'
 import { keyColumns, listedAccount, listedAccountColumns, listedKey, listedKeyColumns } from './key-columns.ts'
 import { type MarginPart, marginPart } from './margin-reads.ts'
 import { beginsWith, LAST4, startsWith } from './name-search.ts'
@@ -132,8 +133,9 @@ export class ConsoleReads {
     return this.#spend.ofDay(question)
   }
 
-  explore(query: QuestionOf<'explore'>): ExplorePart | undefined {
-    return explorePart(this.#db, query)
+  explore(query: QuestionOf<'explore'>): ExploreSlices | undefined {
+    const part = explorePart(this.#db, query)
+    return part && slicesOf(part)
   }
 
   margin(question: QuestionOf<'margin'>): MarginPart | undefined {

@@ -7,7 +7,8 @@ import type { ReceiptRow } from '../columns/receipt.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'
 import type { AttemptRow } from './attempt-rows.ts'
 import type { BatchRow, CodeRow } from './code-lists.ts'
-import type { ExplorePart, ExploreQuery } from './explore-reads.ts'
+import type { ExploreQuery } from './explore-reads.ts'
+import type { ExploreSlices } from './explore-slices.ts'
 import type { AccountOrder, KeyOrder, Ordered, OrderedQuery } from './list-orders.ts'
 import type { MarginPart, MarginQuery } from './margin-reads.ts'
 import type { AuditRow, CreditRow } from './operator-lists.ts'
@@ -83,7 +84,7 @@ export type ConsoleFindings = {
   audit: Page<AuditRow>
   usageOfDay: SpendPart | undefined
   margin: MarginPart | undefined
-  explore: ExplorePart | undefined
+  explore: ExploreSlices | undefined
   alertFacts: Page<AlertFact> | undefined
   repriced: RepricedPart
 }

@@ -4,12 +4,14 @@ import { stepAt } from '../../core/explore.ts'
 import { picos, ZERO } from '../../core/money.ts'
 import { addUsage, NO_USAGE } from '../../core/usage.ts'
 import type { ExplorePart, ExploreQuery, ExploreRow, ExploreSums } from './explore-reads.ts'
+import { rowsIn } from './explore-slices.ts'
+import { atOnce, inTurns, ordered, type Work } from './loop-turns.ts'
 import type { Reports, Unread } from './reports.ts'
 
 /** More rows than a page, a file or a spreadsheet is good for. */
-const ROWS_MAX = 50_000
+export const ROWS_MAX = 50_000
 
-const NOTHING_USED: ExploreSums = {
+export const NOTHING_USED: ExploreSums = {
   requests: 0,
   usage: NO_USAGE,
   costPicos: ZERO,
@@ -19,7 +21,7 @@ const NOTHING_USED: ExploreSums = {
   costed: 0,
 }
 
-const addSums = (a: ExploreSums, b: ExploreSums): ExploreSums => ({
+export const addSums = (a: ExploreSums, b: ExploreSums): ExploreSums => ({
   requests: a.requests + b.requests,
   usage: addUsage(a.usage, b.usage),
   costPicos: picos(a.costPicos + b.costPicos),
@@ -29,77 +31,105 @@ const addSums = (a: ExploreSums, b: ExploreSums): ExploreSums => ({
   costed: a.costed + b.costed,
 })
 
-export const sumExplored = (rows: readonly ExploreSums[]): ExploreSums => rows.reduce(addSums, NOTHING_USED)
+export function* sumExplored(rows: readonly ExploreSums[]): Work<ExploreSums> {
+  let sum = NOTHING_USED
+  for (const row of rows) {
+    sum = addSums(sum, row)
+    yield
+  }
+  return sum
+}
 
-export const idOf = ({ things }: Pick<ExploreRow, 'things'>): string => JSON.stringify(things.map(({ id }) => id))
+/** `id`: of the things. It is made once: of 50,000 rows that cost the same it is compared a million times. */
+export type ExploredRow = ExploreRow & Readonly<{ id: string }>
+
+const idOf = ({ things }: ExploreRow): string => JSON.stringify(things.map(({ id }) => id))
 
 /** Adds up rows of the same step and things, as they come. */
 class Explored {
   readonly #step: ExploreQuery['step']
-  readonly #rows = new Map<string, Identified>()
+  readonly #rows = new Map<string, ExploredRow>()
 
   constructor({ step }: Pick<ExploreQuery, 'step'>) {
     this.#step = step
   }
 
-  add(rows: readonly ExploreRow[]): void {
+  *add(rows: readonly ExploreRow[]): Work<void> {
     for (const row of rows) {
       const hour = this.#step === null ? 0 : stepAt(row.hour, this.#step)
       const id = idOf(row)
       const place = `${hour} ${id}`
       const known = this.#rows.get(place)
-      this.#rows.set(place, { id, row: { ...row, ...(known === undefined ? {} : addSums(known.row, row)), hour } })
+      this.#rows.set(place, { id, ...row, ...(known === undefined ? {} : addSums(known, row)), hour })
+      yield
     }
   }
 
-  get isTooMuch(): boolean {
-    return this.#rows.size > ROWS_MAX
+  *addSlice(slice: string): Work<void> {
+    yield* this.add(rowsIn(slice))
+  }
+
+  get size(): number {
+    return this.#rows.size
   }
 
   /** By time, and of one step the dearest first. */
-  rows(): readonly ExploreRow[] {
-    return [...this.#rows.values()].sort((a, b) => a.row.hour - b.row.hour || byCost(a, b)).map(({ row }) => row)
+  rows(): Work<readonly ExploredRow[]> {
+    return ordered(this.#rows.values(), (a, b) => a.hour - b.hour || byCost(a, b))
   }
 }
 
-/** The id is made once: of 50,000 rows that cost the same a sort compares it a million times, and every stream of the process waits. */
-type Identified = Readonly<{ id: string; row: ExploreRow }>
-
-const byCost = ({ id, row: a }: Identified, { id: other, row: b }: Identified): number =>
-  Number(b.costPicos - a.costPicos) || b.requests - a.requests || (id < other ? -1 : 1)
+const byCost = (a: ExploredRow, b: ExploredRow): number =>
+  Number(b.costPicos - a.costPicos) || b.requests - a.requests || (a.id < b.id ? -1 : 1)
 
 /** `tooMuch`: the answer would have too many rows. */
-export type ExploreFound = readonly ExploreRow[] | 'tooMuch'
+export type ExploreFound = readonly ExploredRow[] | 'tooMuch'
+
+type Whole = Readonly<{
+  query: Omit<ExploreQuery, 'after'>
+  rowsMax?: number
+  turn?: () => Promise<void>
+}>
 
 /** Asks for all parts, each in the client's turn. */
-export async function wholeExplored(reports: Reports, client: string, query: Omit<ExploreQuery, 'after'>): Promise<ExploreFound | Unread> {
+export async function wholeExplored(
+  reports: Reports,
+  client: string,
+  { query, rowsMax = ROWS_MAX, turn }: Whole,
+): Promise<ExploreFound | Unread> {
   const explored = new Explored(query)
   for (let after: string | undefined; ; ) {
     const part = await reports.ask<'explore'>(client, { kind: 'explore', ...query, after })
     if (part === undefined) return 'unavailable'
     if (typeof part !== 'object') return part
-    explored.add(part.rows)
-    if (explored.isTooMuch) return 'tooMuch'
-    if (part.next === null) return explored.rows()
+    for (const slice of part.slices) {
+      await inTurns(explored.addSlice(slice), turn)
+      if (explored.size > rowsMax) return 'tooMuch'
+    }
+    if (part.next === null) return inTurns(explored.rows(), turn)
     after = part.next
   }
 }
 
-/** The same for who reads the ledger itself. */
+/** The same for a process that reads the ledger itself. */
 export function exploredBy(partOf: (query: ExploreQuery) => ExplorePart | undefined, query: Omit<ExploreQuery, 'after'>): ExploreFound {
   const explored = new Explored(query)
   for (let after: string | undefined; ; ) {
     const part = partOf({ ...query, after })
-    explored.add(part?.rows ?? [])
-    if (explored.isTooMuch) return 'tooMuch'
-    if (part === undefined || part.next === null) return explored.rows()
+    atOnce(explored.add(part?.rows ?? []))
+    if (explored.size > ROWS_MAX) return 'tooMuch'
+    if (part === undefined || part.next === null) return atOnce(explored.rows())
     after = part.next
   }
 }
 
 /** Of each thing over all steps, the dearest first. */
-export const groupsOf = (rows: readonly ExploreRow[]): readonly ExploreRow[] =>
-  [...Map.groupBy(rows, idOf)]
-    .flatMap(([id, of]) => of.slice(0, 1).map((first) => ({ id, row: { ...first, hour: 0, ...sumExplored(of) } })))
-    .sort(byCost)
-    .map(({ row }) => row)
+export function* groupsOf(rows: readonly ExploredRow[]): Work<readonly ExploredRow[]> {
+  const groups = new Map<string, ExploredRow>()
+  for (const row of rows) {
+    const known = groups.get(row.id)
+    groups.set(row.id, { ...row, ...(known === undefined ? {} : addSums(known, row)), hour: 0 })
+    yield
+  }
+  return yield* ordered(groups.values(), byCost)
+}

@@ -1,15 +1,15 @@
 /**
- * What was used by what was asked, as a page, a file and the operator's API show it: sums of things, and for a chart the same by step. All of it comes from the same rows, with
+ * What was used by what was asked, as a page and the operator's API show it: sums of things, and for a chart the same by step. All of it comes from the same rows as the file, with
  * exact amounts, so that they agree to the last digit. Rules: pages.md "Explore".
  */
 
-import { type Cell, csvLine } from '../../core/csv.ts'
-import { type Dimension, type Measure, stepsBetween, stepText } from '../../core/explore.ts'
+import { type Measure, stepsBetween, stepText } from '../../core/explore.ts'
 import { toExactUsdText } from '../../core/money.ts'
 import { dayText } from '../../core/utc.ts'
 import { tokens } from '../../http/usage-documents.ts'
-import { groupsOf, idOf, sumExplored } from '../../ledger/reading/explore.ts'
+import { addSums, type ExploredRow, groupsOf, NOTHING_USED, sumExplored } from '../../ledger/reading/explore.ts'
 import type { ExploreRow, ExploreSums } from '../../ledger/reading/explore-reads.ts'
+import { ordered } from '../../ledger/reading/loop-turns.ts'
 import type { Explore } from './explore-query.ts'
 
 /** The most series of a chart, which has so many colours; all other things together are one more series. */
@@ -18,14 +18,29 @@ const SERIES = 7
 const ROWS_MAX = 500
 
 /** `isOperators`: with what the requests cost at their upstreams. */
-export function exploreDocument(rows: readonly ExploreRow[], { asked, step, measure, fromDay, toDay }: Explore, isOperators: boolean) {
-  const groups = groupsOf(rows).toSorted((a, b) => rankOf(b, measure) - rankOf(a, measure))
-  const [shown, beyond, rest] = [groups.slice(0, SERIES), groups.slice(SERIES), groups.slice(ROWS_MAX)]
+export function* exploreDocument(rows: readonly ExploredRow[], { asked, step, measure, fromDay, toDay }: Explore, isOperators: boolean) {
+  const groups = yield* ordered(yield* groupsOf(rows), (a, b) => rankOf(b, measure) - rankOf(a, measure))
+  const shown = groups.slice(0, SERIES)
+  const rest = groups.slice(ROWS_MAX)
   const places = stepsBetween(asked.fromHour, asked.toHour, step)
-  const byThing = new Map(shown.map((group) => [idOf(group), group.things]))
-  const ofPlace = Map.groupBy(rows, (row) => `${row.hour} ${byThing.has(idOf(row)) ? idOf(row) : ''}`)
-  const valuesOf = (id: string) => places.map((hour) => textOf(sumExplored(ofPlace.get(`${hour} ${id}`) ?? []), measure))
+  const ofPlace = yield* sumsByPlace(rows, new Set(shown.map(({ id }) => id)))
   const sums = (of: ExploreSums) => ({ ...sumsDocument(of), ...(isOperators ? costDocument(of) : {}) })
+  const seriesOf = function* (things: ReturnType<typeof thingsOf> | null, id: string) {
+    const values: (string | null)[] = []
+    for (const hour of places) {
+      values.push(textOf(ofPlace.get(`${hour} ${id}`) ?? NOTHING_USED, measure))
+      yield
+    }
+    return { things, values }
+  }
+  const series: { things: ReturnType<typeof thingsOf> | null; values: (string | null)[] }[] = []
+  for (const group of shown) series.push(yield* seriesOf(thingsOf(group), group.id))
+  if (groups.length > SERIES) series.push(yield* seriesOf(null, ''))
+  const data: ({ things: ReturnType<typeof thingsOf> } & ReturnType<typeof sums>)[] = []
+  for (const group of groups.slice(0, ROWS_MAX)) {
+    data.push({ things: thingsOf(group), ...sums(group) })
+    yield
+  }
   return {
     by: [...asked.by],
     step,
@@ -35,14 +50,22 @@ export function exploreDocument(rows: readonly ExploreRow[], { asked, step, meas
     /** The beginning of each step. */
     places: places.map((hour) => stepText(hour, step)),
     /** Null: all others. Values are exact decimal texts, of a rate in thousandths; null where there is none. */
-    series: [
-      ...shown.map((group) => ({ things: thingsOf(group) as ReturnType<typeof thingsOf> | null, values: valuesOf(idOf(group)) })),
-      ...(beyond.length > 0 ? [{ things: null, values: valuesOf('') }] : []),
-    ],
-    data: groups.slice(0, ROWS_MAX).map((group) => ({ things: thingsOf(group), ...sums(group) })),
-    others: rest.length === 0 ? null : { count: rest.length, ...sums(sumExplored(rest)) },
-    total: sums(sumExplored(rows)),
+    series,
+    data,
+    others: rest.length === 0 ? null : { count: rest.length, ...sums(yield* sumExplored(rest)) },
+    total: sums(yield* sumExplored(groups)),
   }
+}
+
+/** By step and thing; what is none of `ids` has the id `''`. */
+function* sumsByPlace(rows: readonly ExploredRow[], ids: ReadonlySet<string>) {
+  const sums = new Map<string, ExploreSums>()
+  for (const row of rows) {
+    const place = `${row.hour} ${ids.has(row.id) ? row.id : ''}`
+    sums.set(place, addSums(sums.get(place) ?? NOTHING_USED, row))
+    yield
+  }
+  return sums
 }
 
 const thingsOf = ({ things }: ExploreRow) => things.map(({ id, name }) => ({ id, name }))
@@ -96,40 +119,3 @@ const costDocument = (of: ExploreSums) => ({
   upstream_cost_usd: toExactUsdText(of.upstreamCostPicos),
   costed_requests: of.costed,
 })
-
-const usd = (amount: ExploreSums['costPicos']): Cell => ({ decimal: toExactUsdText(amount) })
-type Columns = readonly Readonly<{ name: string; of: (row: ExploreRow) => Cell }>[]
-const COLUMNS: Columns = [
-  { name: 'requests', of: ({ requests }) => requests },
-  { name: 'input_tokens', of: ({ usage }) => usage.input },
-  { name: 'output_tokens', of: ({ usage }) => usage.output },
-  { name: 'cache_read_input_tokens', of: ({ usage }) => usage.cacheRead },
-  { name: 'ephemeral_5m_input_tokens', of: ({ usage }) => usage.cacheWrite5m },
-  { name: 'ephemeral_1h_input_tokens', of: ({ usage }) => usage.cacheWrite1h },
-  { name: 'server_tool_uses', of: ({ usage }) => usage.serverToolUses },
-  { name: 'cost_usd_exact', of: ({ costPicos }) => usd(costPicos) },
-  { name: 'waived_usd_exact', of: ({ waivedPicos }) => usd(waivedPicos) },
-  { name: 'estimated_usd_exact', of: ({ estimatedPicos }) => usd(estimatedPicos) },
-]
-const OPERATORS_COLUMNS: Columns = [
-  { name: 'upstream_cost_usd_exact', of: ({ upstreamCostPicos }) => usd(upstreamCostPicos) },
-  { name: 'requests_with_upstream_cost', of: ({ costed }) => costed },
-]
-
-const columnsOf = (dimension: Dimension, index: number): Columns => [
-  { name: dimension, of: ({ things }) => things[index]?.id ?? '' },
-  ...(dimension === 'key' || dimension === 'account'
-    ? [{ name: `${dimension}_name`, of: ({ things }: ExploreRow) => things[index]?.name ?? '' }]
-    : []),
-]
-
-/** A row for each step and its things, in the order of time. */
-export function exploreCsv(rows: readonly ExploreRow[], { asked, step }: Explore, isOperators: boolean): string {
-  const columns: Columns = [
-    { name: 'from', of: ({ hour }) => stepText(hour, step) },
-    ...asked.by.flatMap(columnsOf),
-    ...COLUMNS,
-    ...(isOperators ? OPERATORS_COLUMNS : []),
-  ]
-  return csvLine(columns.map(({ name }) => name)) + rows.map((row) => csvLine(columns.map(({ of }) => of(row)))).join('')
-}

@@ -3,18 +3,28 @@
 import { Elysia, type Static } from 'elysia'
 import { CUSTOMERS_DIMENSIONS, DIMENSIONS } from '../../core/explore.ts'
 import { dayText } from '../../core/utc.ts'
-import { wholeExplored } from '../../ledger/reading/explore.ts'
-import type { ExploreRow } from '../../ledger/reading/explore-reads.ts'
+import { type ExploredRow, ROWS_MAX, wholeExplored } from '../../ledger/reading/explore.ts'
+import { inTurns } from '../../ledger/reading/loop-turns.ts'
+import { OneByOne } from '../../ledger/reading/one-by-one.ts'
 import type { Site } from '../site.ts'
 import { refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { NO_STORE } from './console-acts.ts'
 import { CSV, download, refuseForeign } from './download.ts'
-import { exploreCsv, exploreDocument } from './explore-document.ts'
+import { exploreCsv } from './explore-csv.ts'
+import { exploreDocument } from './explore-document.ts'
 import { EXPLORE_QUERY, type Explore, exploreOf } from './explore-query.ts'
 import { refuseUnread } from './unread.ts'
 
-type Found = Readonly<{ rows: readonly ExploreRow[]; explore: Explore; isOperators: boolean }>
+/** Operators are few; of customers each could ask for much. */
+const CUSTOMERS_ROWS_MAX = 5_000
+
+type Found = Readonly<{ rows: readonly ExploredRow[]; explore: Explore; isOperators: boolean }>
+
+const TOO_MUCH = 'This makes more than 50,000 rows. Choose a longer step, fewer days or a filter'
+const TOO_MUCH_FOR_CUSTOMERS = 'This makes more than 5,000 rows. Choose a shorter time, a longer step or fewer groups'
+
+const clientOf = ({ person }: Caller): string => `person:${person.id}`
 
 /** `accountId`: undefined for operators, who see all. */
 async function explored(
@@ -27,14 +37,16 @@ async function explored(
   const explore = exploreOf(query, world.clock.now(), isOperators ? DIMENSIONS : CUSTOMERS_DIMENSIONS)
   if ('field' in explore) return refuse(400, explore.message, { field: explore.field })
   const asked = isOperators ? explore.asked : { ...explore.asked, only: { ...explore.asked.only, account: [accountId] } }
-  const rows = await wholeExplored(world.reports, `person:${caller.person.id}`, asked)
-  if (rows === 'tooMuch')
-    return refuse(400, 'This makes more than 50,000 rows. Choose a longer step, fewer days or a filter', { field: 'step' })
+  const rows = await wholeExplored(world.reports, clientOf(caller), {
+    query: asked,
+    rowsMax: isOperators ? ROWS_MAX : CUSTOMERS_ROWS_MAX,
+  })
+  if (rows === 'tooMuch') return refuse(400, isOperators ? TOO_MUCH : TOO_MUCH_FOR_CUSTOMERS, { field: 'step' })
   return typeof rows === 'string' ? refuseUnread(rows) : { rows, explore, isOperators }
 }
 
 const documentOf = (found: Found | Response) =>
-  found instanceof Response ? found : exploreDocument(found.rows, found.explore, found.isOperators)
+  found instanceof Response ? found : inTurns(exploreDocument(found.rows, found.explore, found.isOperators))
 
 function fileOf(found: Found | Response): Response {
   if (found instanceof Response) return found
@@ -43,30 +55,43 @@ function fileOf(found: Found | Response): Response {
   return download(exploreCsv(rows, explore, isOperators), CSV, name)
 }
 
-export const consoleExplore = (site: Site) =>
-  new Elysia({ name: 'console explore', prefix: '/console/api' })
+/** A person's questions, one after another. */
+function asking(site: Site) {
+  const questions = new OneByOne()
+  const inLine = <T>(caller: Caller, work: () => Promise<T | Response>) =>
+    questions.run<T | Response>(clientOf(caller), work, () => refuseUnread('tooMany'))
+  return {
+    document: (caller: Caller, query: Static<typeof EXPLORE_QUERY>, accountId?: string) =>
+      inLine(caller, async () => documentOf(await explored(site, caller, query, accountId))),
+    file: async (request: Request, caller: Caller, query: Static<typeof EXPLORE_QUERY>, accountId?: string) =>
+      refuseForeign(request) ?? inLine(caller, async () => fileOf(await explored(site, caller, query, accountId))),
+  }
+}
+
+export function consoleExplore(site: Site) {
+  const ask = asking(site)
+  return new Elysia({ name: 'console explore', prefix: '/console/api' })
     .use(callerMacro(site.people, 'console'))
     .onBeforeHandle(({ set }) => {
       Object.assign(set.headers, NO_STORE)
     })
-    .get('/explore', async ({ caller, query }) => documentOf(await explored(site, caller, query)), { person: true, query: EXPLORE_QUERY })
-    .get('/explore.csv', async ({ caller, query, request }) => refuseForeign(request) ?? fileOf(await explored(site, caller, query)), {
-      person: true,
-      query: EXPLORE_QUERY,
-    })
+    .get('/explore', ({ caller, query }) => ask.document(caller, query), { person: true, query: EXPLORE_QUERY })
+    .get('/explore.csv', ({ caller, query, request }) => ask.file(request, caller, query), { person: true, query: EXPLORE_QUERY })
+}
 
-export const cabinetExplore = (site: Site) =>
-  new Elysia({ name: 'cabinet explore', prefix: '/cabinet/api/accounts/:accountId' })
+export function cabinetExplore(site: Site) {
+  const ask = asking(site)
+  return new Elysia({ name: 'cabinet explore', prefix: '/cabinet/api/accounts/:accountId' })
     .use(callerMacro(site.people, 'cabinet'))
     .onBeforeHandle(({ set }) => {
       Object.assign(set.headers, NO_STORE)
     })
-    .get('/explore', async ({ caller, params, query }) => documentOf(await explored(site, caller, query, params.accountId)), {
+    .get('/explore', ({ caller, params, query }) => ask.document(caller, query, params.accountId), {
       member: 'reader',
       query: EXPLORE_QUERY,
     })
-    .get(
-      '/explore.csv',
-      async ({ caller, params, query, request }) => refuseForeign(request) ?? fileOf(await explored(site, caller, query, params.accountId)),
-      { member: 'reader', query: EXPLORE_QUERY },
-    )
+    .get('/explore.csv', ({ caller, params, query, request }) => ask.file(request, caller, query, params.accountId), {
+      member: 'reader',
+      query: EXPLORE_QUERY,
+    })
+}

@@ -4,6 +4,8 @@ import { Type } from '@sinclair/typebox'
 import { Elysia, type Static, t } from 'elysia'
 import { CUSTOMERS_DIMENSIONS, DIMENSIONS } from '../../core/explore.ts'
 import { wholeExplored } from '../../ledger/reading/explore.ts'
+import { inTurns } from '../../ledger/reading/loop-turns.ts'
+import { OneByOne } from '../../ledger/reading/one-by-one.ts'
 import { exploreDocument } from '../api/explore-document.ts'
 import { EXPLORE_FIELDS, exploreOf } from '../api/explore-query.ts'
 import type { ApiCaller } from './caller.ts'
@@ -44,6 +46,7 @@ const EXPLORED = t.Object(
 )
 
 export function exploreRoutes({ world: { reports, clock }, macro }: Parts) {
+  const questions = new OneByOne()
   const look = async (caller: ApiCaller, query: Static<typeof QUERY>): Promise<Static<typeof EXPLORED> | Failure> => {
     const { accountIds } = caller.token
     const isBound = accountIds.length > 0
@@ -53,14 +56,15 @@ export function exploreRoutes({ world: { reports, clock }, macro }: Parts) {
     const { asked } = explore
     if (isBound && asked.only.account?.some((id) => !accountIds.includes(id))) return missing()
     const only = isBound ? { ...asked.only, account: asked.only.account ?? accountIds } : asked.only
-    const rows = await wholeExplored(reports, caller.client, { ...asked, only })
+    const rows = await wholeExplored(reports, caller.client, { query: { ...asked, only } })
     if (rows === 'tooMuch') return wrong('step', 'This makes more than 50,000 rows: ask for a longer step, fewer days or a filter')
     if (typeof rows === 'string') return unread(rows)
-    return exploreDocument(rows, explore, !isBound)
+    return inTurns(exploreDocument(rows, explore, !isBound))
   }
+  const inLine = (caller: ApiCaller, work: () => ReturnType<typeof look>) => questions.run(caller.client, work, () => unread('tooMany'))
   return new Elysia({ name: 'operator api explore' })
     .use(macro)
-    .get('/usage/explore', async ({ caller, query }) => answer(await look(caller, query)), {
+    .get('/usage/explore', async ({ caller, query }) => answer(await inLine(caller, () => look(caller, query))), {
       token: { scope: 'read', reach: 'account' },
       query: QUERY,
       response: { 200: EXPLORED, ...ERRORS },

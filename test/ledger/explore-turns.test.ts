@@ -1,0 +1,159 @@
+/**
+ * Who asks Explore for much does not hold the loop that serves requests: rows are read, added, ordered and written few at a time, and all who ask have together one
+ * such piece a turn. Rules: requests.md "Heavy bodies"; pages.md "Explore".
+ */
+
+import { expect, test } from 'bun:test'
+import { ZERO } from '../../src/core/money.ts'
+import { NO_USAGE } from '../../src/core/usage.ts'
+import { type ExploredRow, groupsOf, wholeExplored } from '../../src/ledger/reading/explore.ts'
+import type { ExploreRow } from '../../src/ledger/reading/explore-reads.ts'
+import { slicesOf } from '../../src/ledger/reading/explore-slices.ts'
+import { inTurns, ordered, ROWS_OF_TURN } from '../../src/ledger/reading/loop-turns.ts'
+import { OneByOne } from '../../src/ledger/reading/one-by-one.ts'
+import type { Reports } from '../../src/ledger/reading/reports.ts'
+import { exploreCsv } from '../../src/web/api/explore-csv.ts'
+import { exploreDocument } from '../../src/web/api/explore-document.ts'
+import type { Explore } from '../../src/web/api/explore-query.ts'
+
+const ROWS = 3_000
+/** How often a row's cost is looked at in one piece: to be compared with another, added and shown. */
+const LOOKS_MAX = 4 * ROWS_OF_TURN
+
+const asked = { fromHour: 0, toHour: 23, by: ['tag' as const], step: 'hour' as const, only: {} }
+const EXPLORE: Explore = { asked, step: 'hour', measure: 'spend', fromDay: 0, toDay: 0 }
+const rowOf = (n: number): ExploreRow => ({
+  hour: n % 24,
+  things: [{ id: `tag-${n}`, name: '' }],
+  requests: 1,
+  usage: NO_USAGE,
+  costPicos: ((BigInt(n) * 7919n) % 1_009n) as ExploreRow['costPicos'],
+  waivedPicos: ZERO,
+  estimatedPicos: ZERO,
+  upstreamCostPicos: ZERO,
+  costed: 0,
+})
+
+/** Rows that count how often their cost is looked at, and turns that take the count. */
+function counted() {
+  const looks: number[] = [0]
+  const rows: ExploredRow[] = Array.from({ length: ROWS }, (_, n) => {
+    const row = rowOf(n)
+    return {
+      ...row,
+      id: `["tag-${n}"]`,
+      get costPicos() {
+        looks[looks.length - 1] = (looks.at(-1) ?? 0) + 1
+        return row.costPicos
+      },
+    }
+  })
+  return { rows, looks, turn: () => Promise.resolve(void looks.push(0)) }
+}
+
+/** `parts`: of all rows. */
+const reportsOf = (parts: number): Reports => ({
+  ask: ((_: string, { after = '0' }: { after?: string }) => {
+    const part = Number(after)
+    const rows = Array.from({ length: ROWS / parts }, (_row, n) => rowOf(n + (part * ROWS) / parts))
+    return Promise.resolve(slicesOf({ rows, next: part + 1 < parts ? String(part + 1) : null }))
+  }) as unknown as Reports['ask'],
+  close: () => Promise.resolve(),
+})
+
+test('rows are ordered, grouped and made a document few at a time', async () => {
+  const works = {
+    order: (rows: readonly ExploredRow[]) => ordered(rows, (a, b) => Number(a.costPicos - b.costPicos)),
+    groups: groupsOf,
+    document: (rows: readonly ExploredRow[]) => exploreDocument(rows, EXPLORE, true),
+  }
+  for (const [name, work] of Object.entries(works)) {
+    const { rows, looks, turn } = counted()
+    await inTurns<unknown>(work(rows), turn)
+    expect([name, looks.reduce((sum, one) => sum + one, 0) >= ROWS, Math.max(...looks) <= LOOKS_MAX]).toEqual([name, true, true])
+    // To be put in order each of them is looked at more than ten times.
+    expect(looks.length).toBeGreaterThan((10 * ROWS) / ROWS_OF_TURN)
+  }
+  const { rows } = counted()
+  const inOrder = await inTurns(ordered(rows, (a, b) => Number(a.costPicos - b.costPicos)))
+  expect(inOrder.map(({ id }) => id)).toEqual(rows.toSorted((a, b) => Number(a.costPicos - b.costPicos)).map(({ id }) => id))
+})
+
+test('rows come from the thread that reads in texts of few rows, and each is added in its own turn', async () => {
+  let turns = 0
+  const turn = () => Promise.resolve(void turns++)
+  const found = await wholeExplored(reportsOf(3), 'person:p', { query: asked, turn })
+  if (typeof found === 'string') throw new Error(found)
+  expect(found.length).toBe(ROWS)
+  expect(turns).toBeGreaterThanOrEqual((2 * ROWS) / ROWS_OF_TURN)
+  const { slices } = slicesOf({ rows: Array.from({ length: ROWS }, (_, n) => rowOf(n)), next: null })
+  expect(Math.max(...slices.map((slice) => (JSON.parse(slice) as unknown[]).length))).toBe(ROWS_OF_TURN)
+})
+
+test('a file is written few lines a turn, and only as it is read', async () => {
+  const { rows, looks, turn } = counted()
+  const reader = exploreCsv(rows, EXPLORE, false, turn).getReader()
+  const texts: string[] = []
+  for (let read = await reader.read(); !read.done; read = await reader.read()) texts.push(new TextDecoder().decode(read.value))
+  expect([texts.join('').trim().split('\r\n').length, Math.max(...looks)]).toEqual([ROWS + 1, ROWS_OF_TURN])
+  const none = await new Response(exploreCsv([], EXPLORE, false, turn)).text()
+  expect(none).toStartWith('from,tag,requests')
+})
+
+test('an answer beyond its most rows is refused before the rest is asked for', async () => {
+  let asks = 0
+  const reports = reportsOf(3)
+  const ask = (client: string, question: never) => {
+    asks++
+    return reports.ask(client, question)
+  }
+  const counting: Reports = { ...reports, ask: ask as Reports['ask'] }
+  expect(await wholeExplored(counting, 'person:p', { query: asked, rowsMax: 900 })).toBe('tooMuch')
+  expect(asks).toBe(1)
+})
+
+test('all who ask have together one piece a turn of the loop', async () => {
+  let loops = 0
+  let isOver = false
+  const tick = (): void => {
+    loops++
+    if (!isOver) setImmediate(tick)
+  }
+  setImmediate(tick)
+  const pieces: number[] = []
+  function* work() {
+    for (let row = 0; row < 20 * ROWS_OF_TURN; row++) {
+      if (row % ROWS_OF_TURN === 0) pieces.push(loops)
+      yield
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: 5 }, () => inTurns(work())))
+  } finally {
+    isOver = true
+  }
+  expect([pieces.length, new Set(pieces).size]).toEqual([100, 100])
+})
+
+test('a client’s questions are answered one after another, also after one that fails, and others are not kept waiting', async () => {
+  const questions = new OneByOne()
+  const first = Promise.withResolvers<string>()
+  const begun: string[] = []
+  const ask = (client: string, name: string, work: () => Promise<string>) =>
+    questions.run(
+      client,
+      () => {
+        begun.push(name)
+        return work()
+      },
+      () => 'tooMany',
+    )
+  const failing = ask('a', 'first', () => first.promise).catch(() => 'failed')
+  const later = ['second', 'third', 'fourth'].map((name) => ask('a', name, async () => name))
+  expect(await ask('a', 'fifth', async () => 'fifth')).toBe('tooMany')
+  expect(await ask('b', 'other', async () => 'other')).toBe('other')
+  expect(begun).toEqual(['first', 'other'])
+  first.reject(new Error('the ledger is away'))
+  expect(await Promise.all([failing, ...later])).toEqual(['failed', 'second', 'third', 'fourth'])
+  expect(await ask('a', 'sixth', async () => 'sixth')).toBe('sixth')
+})
