@@ -29,6 +29,7 @@ import { Alarms } from './observe/alarms.ts'
 import { makeLog } from './observe/log.ts'
 import { makeMetrics } from './observe/metrics.ts'
 import { poolEvents } from './observe/pool-events.ts'
+import { holdsPage } from './operator/holds-page.ts'
 import { type Moment, momentHere } from './operator/moment.ts'
 import type { StripeAddress } from './payments/stripe-api.ts'
 import type { People } from './people/people.ts'
@@ -37,6 +38,7 @@ import type { BodyMemory } from './relay/body-memory.ts'
 import type { Timings } from './relay/timings.ts'
 import { drivenTimerWheel } from './timer-wheel-driver.ts'
 import type { UpstreamPool } from './upstream/pool.ts'
+import type { Site } from './web/site.ts'
 import { siteElsewhere } from './web/site-elsewhere.ts'
 import { type OpenedSite, siteOfGateway } from './web/site-of-gateway.ts'
 import type { TelegramAddress } from './web/telegram-of-gateway.ts'
@@ -180,7 +182,10 @@ function siteOf(world: World, path: string, { options, state, ...parts }: SitePa
   if (isRelay(options.config)) return siteElsewhere(world, state, socketBeside(path, PAGES), stripeAddress)
   const look = (): Promise<void> => Promise.resolve()
   const urls = () => ({ cabinet: state.url, console: state.operatorUrl })
-  return siteOfGateway({ ...parts, look, world, config: () => state.config, readConfig, askReload, urls, stripeAddress, telegramAddress })
+  const holdsOf: Site['holdsOf'] = (accountId, limit) =>
+    Promise.resolve(holdsPage(world.ledger.holds(), { keyId: null, accountId, after: null, limit }))
+  const asked = { holdsOf, readConfig, askReload, urls, stripeAddress, telegramAddress }
+  return siteOfGateway({ ...parts, ...asked, look, world, config: () => state.config })
 }
 
 const isShared = ({ config, isShared: given }: GatewayOptions): boolean => given ?? (config.ledger.kind === 'postgres' || isRelay(config))

@@ -25,16 +25,17 @@ import { alarmsOfLedger, ledgerOfGateway, noteFound, PAGES, RELAYS } from './led
 import { listenForOperators } from './listeners.ts'
 import { membersOf } from './members.ts'
 import { Alarms } from './observe/alarms.ts'
-import { makeLog } from './observe/log.ts'
+import { type Log, makeLog } from './observe/log.ts'
 import { makeMetrics } from './observe/metrics.ts'
 import { poolEvents } from './observe/pool-events.ts'
-import { momentsOfRelays } from './operator/ask-gateways.ts'
+import { holdsThroughSockets, momentsOfRelays } from './operator/ask-gateways.ts'
 import { type Moment, momentHere } from './operator/moment.ts'
 import { RelaysNow } from './operator/relays-now.ts'
 import { type GatewayState, monotonicMs, realWorld } from './real-world.ts'
 import { drivenTimerWheel } from './timer-wheel-driver.ts'
 import { lookingFirst } from './web/look-first.ts'
 import { AskedAddresses, listenForPages } from './web/pages-over-socket.ts'
+import type { Site } from './web/site.ts'
 import { siteOfGateway } from './web/site-of-gateway.ts'
 import type { World } from './world.ts'
 
@@ -78,8 +79,17 @@ const stateAtStart = (config: Config): GatewayState => ({
 /** How long a page waits for a relay that does not say what it does. */
 const MOMENT_WAIT_MS = 500
 
-const relaysNow = ({ ledger }: Config, own: () => Moment): RelaysNow =>
-  new RelaysNow({ own, ask: () => momentsOfRelays(ledger, MOMENT_WAIT_MS), monotonicMs })
+const relaysNow = ({ ledger }: Config, own: () => Moment, log: Log): RelaysNow =>
+  new RelaysNow({
+    ...{ own, ask: () => momentsOfRelays(ledger, MOMENT_WAIT_MS), monotonicMs },
+    onTooLong: (pid) => log.alarm('a relay says too much', { relay: pid ?? '' }),
+  })
+
+/** The oldest holds of an account in all processes. */
+const holdsIn =
+  ({ ledger }: Config): Site['holdsOf'] =>
+  async (accountId, limit) =>
+    (await holdsThroughSockets(ledger, { keyId: null, accountId, after: null, limit }, MOMENT_WAIT_MS)).holds
 
 const urlOf = ({ server: { host, port } }: Config): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
@@ -109,11 +119,11 @@ export async function startLedgerProcess(options: Options): Promise<LedgerProces
   registerGauges({ world, bodies: undefined, pool, recovered: opened.recovered, ledgerPath: path, shared: undefined })
   const history = historyBeside({ path, startThread: options.startHistoryThread, ask: undefined }, world)
   const addresses = new AskedAddresses({ cabinet: state.url, console: '' })
-  const now = relaysNow(config, () => momentHere({ world, upstreams: pool, alarms, running: undefined }))
+  const now = relaysNow(config, () => momentHere({ world, upstreams: pool, alarms, running: undefined }), log)
   const site = siteOfGateway({
     ...{ world, upstreams: pool, history, verifier: new Verifier({ ...reading, now: Date.now }), telegramAddress: undefined },
     ...{ config: () => state.config, readConfig: options.readConfig, askReload: options.askReload, stripeAddress: undefined },
-    ...{ urls: () => addresses.now, moment: () => now.moment(), look: () => now.look() },
+    ...{ urls: () => addresses.now, moment: () => now.moment(), look: () => now.look(), holdsOf: holdsIn(config) },
   })
   const closeLedger = async (): Promise<void> => {
     history.close()

@@ -10,6 +10,17 @@ export function descriptorLimit(pid: number | 'self' = 'self'): number | undefin
   return /^\d+$/.test(soft) ? Number(soft) : undefined
 }
 
+/** How long a count is told again: it costs the process a look at each of them. */
+const COUNTED_EVERY_MS = 5_000
+let counted: Readonly<{ open: number | undefined; atMs: number }> | undefined
+
+/** As `openDescriptors`, as of some seconds ago at most. */
+export function recentDescriptors(): number | undefined {
+  const atMs = performance.now()
+  if (counted === undefined || atMs - counted.atMs >= COUNTED_EVERY_MS) counted = { open: openDescriptors(), atMs }
+  return counted.open
+}
+
 /** The number of open descriptors of this process, without the one that reads the list. */
 export function openDescriptors(): number | undefined {
   try {

@@ -32,8 +32,8 @@ const IMPORT_WAIT_MS = 120_000
 /** A socket with a listener answers at once. */
 const ALIVE_TIMEOUT_MS = 300
 
-/** A process that listens, and what it said; `silent`: it said nothing, said something unknown, or was late. */
-export type GatewayReply<T extends object> = Readonly<{ socket: SocketFile; said: T | 'silent' }>
+/** A process that listens, and what it said; `silent`: it said nothing, said something unknown or too much, or was late. */
+export type GatewayReply<T extends object> = Readonly<{ socket: SocketFile; said: T | 'silent'; isTooLong?: true }>
 
 /** The socket of the process that has the file open: its relays write nothing themselves. */
 const writerOf = (path: string): readonly SocketFile[] => socketsOf({ kind: 'sqlite', path }).filter(({ pid }) => pid === null)
@@ -59,8 +59,8 @@ export async function operateThroughSocket(ledgerPath: string, operation: Operat
 export type HeldThere = Readonly<{ holds: readonly Hold[]; count: number; silent: readonly SocketFile[] }>
 
 /** A page of what the gateways of that place hold, oldest first. */
-export async function holdsThroughSockets(place: SocketPlace, query: HoldsQuery): Promise<HeldThere> {
-  const answers = await askEach(socketsOf(place), `holds ${writeMessage(query)}`, readHolds, WAITS.memory)
+export async function holdsThroughSockets(place: SocketPlace, query: HoldsQuery, timeoutMs = WAITS.memory): Promise<HeldThere> {
+  const answers = await askEach(socketsOf(place), `holds ${writeMessage(query)}`, readHolds, timeoutMs)
   const holds = answers.flatMap(({ said }) => (said === 'silent' ? [] : said))
   return { holds: holdsPage(holds, query), count: answers.length, silent: silentOf(answers) }
 }
@@ -115,6 +115,7 @@ async function askEach<T extends object>(
   const asked = sockets.map(async (socket): Promise<readonly GatewayReply<T>[]> => {
     const answered = await askLine(socket.path, line, timeoutMs)
     if (answered === 'absent') return []
+    if (answered === 'too long') return [{ socket, said: 'silent', isTooLong: true }]
     if (answered !== 'silent') return [{ socket, said: read(answered.text) ?? 'silent' }]
     // A process that ended while it was asked is left out, like one that had ended before.
     return (await askLine(socket.path, ALIVE, ALIVE_TIMEOUT_MS)) === 'absent' ? [] : [{ socket, said: 'silent' }]

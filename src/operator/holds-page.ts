@@ -10,13 +10,13 @@ const HOLDS_PAGE_MAX = 10_000
 
 /** Where two holds have the same id, the later one is shown. */
 export function holdsPage(holds: readonly Hold[], { keyId, accountId, after, limit }: HoldsQuery): readonly Hold[] {
-  return [...new Map(holds.map((hold) => [hold.requestId, hold])).values()]
-    .filter(
-      (hold) =>
-        (keyId === null || hold.keyId === keyId) &&
-        (accountId === null || hold.accountId === accountId) &&
-        (after === null || hold.requestId > after),
-    )
+  const asked = holds.filter(
+    (hold) =>
+      (keyId === null || hold.keyId === keyId) &&
+      (accountId === null || hold.accountId === accountId) &&
+      (after === null || hold.requestId > after),
+  )
+  return [...new Map(asked.map((hold) => [hold.requestId, hold])).values()]
     .sort((a, b) => (a.requestId < b.requestId ? -1 : 1))
     .slice(0, Math.min(limit, HOLDS_PAGE_MAX))
 }

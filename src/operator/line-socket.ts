@@ -38,9 +38,11 @@ export function listenForLines(path: string, answer: (line: string, fd: number) 
   })
 }
 
-/** The answer to a line. `absent`: there is no listener at `path`; `silent`: nothing came, or not in time. */
-export async function askLine(path: string, line: string, timeoutMs: number): Promise<Readonly<{ text: string }> | 'absent' | 'silent'> {
-  const { promise: answered, resolve } = Promise.withResolvers<Readonly<{ text: string }> | 'silent'>()
+type Line = Readonly<{ text: string }>
+
+/** The answer to a line. `absent`: there is no listener at `path`; `silent`: nothing came, or not in time; `too long`: more than fits. */
+export async function askLine(path: string, line: string, timeoutMs: number): Promise<Line | 'absent' | 'silent' | 'too long'> {
+  const { promise: answered, resolve } = Promise.withResolvers<Line | 'silent' | 'too long'>()
   const late = setTimeout(() => resolve('silent'), timeoutMs)
   const exchange: Exchange = { received: [], bytes: 0, unsent: new Uint8Array() }
   try {
@@ -50,7 +52,7 @@ export async function askLine(path: string, line: string, timeoutMs: number): Pr
       socket: {
         data(_, chunk) {
           const answer = lineOf(exchange, chunk, ANSWER_BYTES_MAX)
-          if (answer !== undefined) resolve(answer === 'too long' ? 'silent' : answer)
+          if (answer !== undefined) resolve(answer)
         },
         drain(open) {
           write(open, open.data.unsent)
@@ -74,7 +76,7 @@ export async function askLine(path: string, line: string, timeoutMs: number): Pr
 const descriptorOf = (socket: Socket<Exchange>): number => (socket as Socket<Exchange> & { fd: number }).fd
 
 /** The first line, once it is complete; undefined: it is not yet. */
-function lineOf(exchange: Exchange, chunk: Uint8Array, bytesMax: number): Readonly<{ text: string }> | 'too long' | undefined {
+function lineOf(exchange: Exchange, chunk: Uint8Array, bytesMax: number): Line | 'too long' | undefined {
   const { received } = exchange
   received.push(Uint8Array.from(chunk))
   exchange.bytes += chunk.byteLength

@@ -109,7 +109,7 @@ const ORDER = shape({ operation: OPERATION, act })
 
 const HOLDS_QUERY = shape({ keyId: orNull(id), accountId: orNull(id), after: orNull(id), limit: Type.Integer({ minimum: 1 }) })
 
-export const HOLDS = Type.Array(
+const HOLDS = Type.Array(
   shape({
     requestId: id,
     keyId: id,

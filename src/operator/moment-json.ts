@@ -2,8 +2,8 @@
 
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { HOLDS, parseMessage, REPORTS } from './message-json.ts'
-import { orNull, picos, shape, time } from './message-parts.ts'
+import { parseMessage, REPORTS } from './message-json.ts'
+import { id, orNull, picos, shape, time } from './message-parts.ts'
 import type { Moment } from './moment.ts'
 
 const count = Type.Number({ minimum: 0 })
@@ -27,7 +27,7 @@ const MINUTE = shape({
 const MOMENT = shape({
   processes: count,
   running: count,
-  holds: HOLDS,
+  held: Type.Array(Type.Tuple([id, id, count, picos])),
   upstreams: REPORTS,
   lastAnswers: Type.Record(Type.String(), time),
   minute: MINUTE,

@@ -3,19 +3,21 @@
  * processes.md "Once"; pages.md "Now".
  */
 
-import type { Hold, Ledger } from '../ledger/ledger.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { Alarm, Alarms } from '../observe/alarms.ts'
-import { openDescriptors } from '../observe/descriptors.ts'
+import { recentDescriptors } from '../observe/descriptors.ts'
 import type { Metrics, MinuteReading } from '../observe/metrics.ts'
 import type { UpstreamReport } from '../upstream/member.ts'
 import type { UpstreamPool } from '../upstream/pool.ts'
+import { type HeldByKey, heldByKey } from './held.ts'
 
 export type Moment = Readonly<{
   /** The number of processes that answer clients, each with its own slots at each upstream. */
   processes: number
   /** The number of requests and streams that have not ended. */
   running: number
-  holds: readonly Hold[]
+  /** What they have reserved. */
+  held: HeldByKey
   upstreams: readonly UpstreamReport[]
   /** When an upstream answered last, by its name, in Unix milliseconds. */
   lastAnswers: Readonly<Record<string, number>>
@@ -42,12 +44,12 @@ export function momentHere({ world: { ledger, metrics }, upstreams, alarms, runn
   return {
     processes: running === undefined ? 0 : 1,
     running: running?.() ?? 0,
-    holds: ledger.holds(),
+    held: heldByKey(ledger.holds()),
     upstreams: upstreams.reports(),
     lastAnswers: Object.fromEntries(answered),
     minute: metrics.minute(),
     alarms: alarms.list(),
     memoryBytes: process.memoryUsage.rss(),
-    descriptors: openDescriptors() ?? null,
+    descriptors: recentDescriptors() ?? null,
   }
 }

@@ -4,6 +4,7 @@ import { picos } from '../core/money.ts'
 import type { Alarm } from '../observe/alarms.ts'
 import type { MinuteReading } from '../observe/metrics.ts'
 import type { UpstreamModelReport, UpstreamReport } from '../upstream/member.ts'
+import { summed } from './held.ts'
 import type { Moment } from './moment.ts'
 
 /** `own`: that of the ledger process, which has the file, knows each order about upstreams, and answers no clients itself. */
@@ -12,7 +13,7 @@ export function together(own: Moment, relays: readonly Moment[]): Moment {
   return {
     processes: sumOf(all, ({ processes }) => processes),
     running: sumOf(all, ({ running }) => running),
-    holds: [...new Map(all.flatMap(({ holds }) => holds).map((hold) => [hold.requestId, hold])).values()],
+    held: summed(all.flatMap(({ held }) => held)),
     upstreams: own.upstreams.map((report) =>
       all.flatMap(({ upstreams }) => upstreams.filter(({ name }) => name === report.name)).reduce(both),
     ),

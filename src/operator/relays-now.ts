@@ -12,6 +12,8 @@ type Parts = Readonly<{
   own: () => Moment
   ask: () => Promise<readonly GatewayReply<Moment>[]>
   monotonicMs: () => number
+  /** Called once for a relay whose answer is too long to be read, until it is read again. */
+  onTooLong: (relay: number | null) => void
 }>
 
 const FRESH_MS = 900
@@ -20,6 +22,8 @@ export class RelaysNow {
   readonly #parts: Parts
   /** By the paths of the relays' sockets. */
   #relays: ReadonlyMap<string, Moment> = new Map()
+  /** The relays that were told of. */
+  #tooLong: ReadonlySet<string> = new Set()
   #askedAtMs = Number.NEGATIVE_INFINITY
   #looking: Promise<void> | undefined
 
@@ -48,10 +52,17 @@ export class RelaysNow {
     const before = this.#relays
     const replies = await this.#parts.ask().catch(() => undefined)
     if (replies === undefined) return
+    this.#tell(replies)
     const now = replies.flatMap(({ socket: { path }, said }) => {
       const moment = said === 'silent' ? before.get(path) : said
       return moment === undefined ? [] : [[path, moment] as const]
     })
     this.#relays = new Map(now)
+  }
+
+  #tell(replies: readonly GatewayReply<Moment>[]): void {
+    const tooLong = replies.filter(({ isTooLong }) => isTooLong === true).map(({ socket }) => socket)
+    for (const { path, pid } of tooLong) if (!this.#tooLong.has(path)) this.#parts.onTooLong(pid)
+    this.#tooLong = new Set(tooLong.map(({ path }) => path))
   }
 }

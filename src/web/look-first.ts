@@ -3,8 +3,19 @@
 import type { Pages } from './mount.ts'
 import type { OpenedSite } from './site-of-gateway.ts'
 
-/** The endpoints are below such a path; a page itself shows nothing of this moment. */
-const ENDPOINTS = '/api/'
+/** The endpoints that show what runs now, or upstreams. Others, and what is written, wait for no relay. */
+const SHOWING = [
+  /\/console\/api\/(now|upstreams)$/,
+  /\/console\/api\/accounts\/[^/]+(\/keys)?$/,
+  /\/console\/api\/keys(\/[^/]+)?$/,
+  /\/cabinet\/api\/accounts\/[^/]+\/(summary|running|keys(\/[^/]+)?)$/,
+  /\/api\/v1\/(accounts\/[^/]+|keys(\/[^/]+)?)$/,
+]
+
+const showsNow = ({ method, url }: Request): boolean => {
+  const { pathname } = new URL(url)
+  return method === 'GET' && SHOWING.some((path) => path.test(pathname))
+}
 
 type Loaders = OpenedSite['pages']
 
@@ -17,7 +28,7 @@ const afterLook = (look: () => Promise<void>, load: () => Promise<Pages>) => asy
   return {
     ...pages,
     async handle(request) {
-      if (new URL(request.url).pathname.includes(ENDPOINTS)) await look()
+      if (showsNow(request)) await look()
       return await pages.handle(request)
     },
   }

@@ -30,6 +30,7 @@ export type SiteParts = Readonly<{
   history: Site['history']
   moment: Site['moment']
   look: Site['look']
+  holdsOf: Site['holdsOf']
   /** The address of a server that stands in for Stripe. */
   stripeAddress: StripeAddress | undefined
   /** The address of a server that stands in for Telegram. */

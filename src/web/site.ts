@@ -4,6 +4,7 @@ import type { Alerts } from '../alerts/alerts.ts'
 import type { Config, PaymentsConfig } from '../config/config.ts'
 import type { ConfigProblems } from '../config/problems.ts'
 import type { HistoryStore } from '../history/store.ts'
+import type { Hold } from '../ledger/ledger.ts'
 import type { Verifier } from '../ledger/reading/verifier.ts'
 import type { Moment } from '../operator/moment.ts'
 import type { Payments } from '../payments/payments.ts'
@@ -45,4 +46,6 @@ export type Site = Readonly<{
   moment: () => Moment
   /** Brings the moment up to date where other processes answer the clients. Never rejects. */
   look: () => Promise<void>
+  /** The oldest holds of an account, in all processes of this place. */
+  holdsOf: (accountId: string, limit: number) => Promise<readonly Hold[]>
 }>

@@ -2,6 +2,8 @@
 
 import { expect, test } from 'bun:test'
 import { ZERO } from '../../src/core/money.ts'
+import type { GatewayReply } from '../../src/operator/ask-gateways.ts'
+import { heldByKey, heldIn } from '../../src/operator/held.ts'
 import { writeMessage } from '../../src/operator/message-json.ts'
 import type { Moment } from '../../src/operator/moment.ts'
 import { readMoment } from '../../src/operator/moment-json.ts'
@@ -14,7 +16,7 @@ const MINUTE = {
 }
 const UPSTREAM = { name: 'main', priority: 0, weight: 1, running: 0, waiting: 0, out: null, lastFailure: null, models: [] }
 const LEDGER_PROCESS: Moment = {
-  ...{ processes: 0, running: 0, holds: [], upstreams: [UPSTREAM], lastAnswers: {} },
+  ...{ processes: 0, running: 0, held: [], upstreams: [UPSTREAM], lastAnswers: {} },
   minute: { ...MINUTE, commits: [3, 4], groups: 7, grouped: 9, spillBytes: 100 },
   alarms: [{ what: 'ledger', count: 1, firstAt: 1, lastAt: 5, detail: 'a disk' }],
   ...{ memoryBytes: 1_000, descriptors: 10 },
@@ -23,11 +25,9 @@ const LEDGER_PROCESS: Moment = {
 /** A relay with one request that runs. `n` tells the relays apart. */
 const relay = (n: number, more: Partial<Moment> = {}): Moment => ({
   ...{ processes: 1, running: n, lastAnswers: { main: n }, memoryBytes: 100 * n, descriptors: 20 * n },
-  holds: [
-    {
-      ...{ requestId: `req_${n}`, keyId: 'key_1', accountId: 'acc_1', modelId: 'model', format: 'messages', isStream: true },
-      ...{ amountPicos: usd('0.5'), startedAt: n },
-    },
+  held: [
+    ['acc_1', 'key_1', n, usd('0.5')],
+    ['acc_1', `key_of_relay_${n}`, 1, usd('0.25')],
   ],
   upstreams: [
     {
@@ -55,26 +55,35 @@ const relay = (n: number, more: Partial<Moment> = {}): Moment => ({
 
 const at = (n: number) => ({ path: `/ledger.db.${n}.sock`, pid: n })
 
+const replyOf = (n: number, said: Moment | 'silent' | 'too long'): GatewayReply<Moment> =>
+  said === 'too long' ? { socket: at(n), said: 'silent', isTooLong: true } : { socket: at(n), said }
+
 /** Relays that answer what `said` has. */
-function relaysThat(said: Map<number, Moment | 'silent'>) {
+function relaysThat(said: Map<number, Moment | 'silent' | 'too long'>) {
   const clock = { nowMs: 0 }
   let asked = 0
+  const told: (number | null)[] = []
   const now = new RelaysNow({
     own: () => LEDGER_PROCESS,
     ask: () => {
       asked++
-      return Promise.resolve([...said].map(([n, moment]) => ({ socket: at(n), said: moment })))
+      return Promise.resolve([...said].map(([n, moment]) => replyOf(n, moment)))
     },
     monotonicMs: () => clock.nowMs,
+    onTooLong: (pid) => told.push(pid),
   })
-  return { now, clock, asked: () => asked }
+  return { now, clock, asked: () => asked, told }
 }
 
 test('what relays run, hold and tell is added up, and the ledger process alone says what it commits and spills', async () => {
   const { now } = relaysThat(new Map([1, 2].map((n) => [n, relay(n)])))
   await now.look()
-  const { holds, upstreams, minute, ...moment } = now.moment()
-  expect(holds.map(({ requestId }) => requestId)).toEqual(['req_1', 'req_2'])
+  const { held, upstreams, minute, ...moment } = now.moment()
+  expect(held).toEqual([
+    ['acc_1', 'key_1', 3, usd('1')],
+    ['acc_1', 'key_of_relay_1', 1, usd('0.25')],
+    ['acc_1', 'key_of_relay_2', 1, usd('0.25')],
+  ])
   expect(upstreams).toEqual([
     {
       ...{ ...UPSTREAM, running: 3, waiting: 2, lastFailure: { cause: 'cause 2', model: 'model', at: 2 } },
@@ -95,22 +104,60 @@ test('what relays run, hold and tell is added up, and the ledger process alone s
 })
 
 test('relays are asked at most once a second, one that is silent keeps what it held, and one that is gone holds nothing', async () => {
-  const said = new Map<number, Moment | 'silent'>([1, 2].map((n) => [n, relay(n)]))
+  const said = new Map<number, Moment | 'silent' | 'too long'>([1, 2].map((n) => [n, relay(n)]))
   const { now, clock, asked } = relaysThat(said)
-  const held = (): readonly string[] => now.moment().holds.map(({ requestId }) => requestId)
+  const held = (): number => heldIn(now.moment().held).count
   await Promise.all([now.look(), now.look()])
   await now.look()
-  expect([asked(), held()]).toEqual([1, ['req_1', 'req_2']])
+  expect([asked(), held()]).toEqual([1, 5])
   said.set(1, 'silent')
   said.delete(2)
-  expect(held()).toEqual(['req_1', 'req_2'])
+  expect(held()).toBe(5)
   clock.nowMs = 1_000
   await now.look()
-  expect([asked(), held()]).toEqual([2, ['req_1']])
+  expect([asked(), held()]).toEqual([2, 2])
   said.delete(1)
   clock.nowMs = 2_000
   await now.look()
-  expect(held()).toEqual([])
+  expect(held()).toBe(0)
+})
+
+test('a relay whose answer is too long is told of once, until it is read again', async () => {
+  const said = new Map<number, Moment | 'silent' | 'too long'>([
+    [1, relay(1)],
+    [2, 'too long'],
+  ])
+  const { now, clock, told } = relaysThat(said)
+  const look = async (): Promise<void> => {
+    clock.nowMs += 1_000
+    await now.look()
+  }
+  await look()
+  await look()
+  expect(told).toEqual([2])
+  said.set(2, relay(2))
+  await look()
+  said.set(2, 'too long')
+  await look()
+  expect(told).toEqual([2, 2])
+})
+
+test('a relay says how much it holds by key, however many holds that are, in an answer that can be read', () => {
+  const holds = Array.from({ length: 100_000 }, (_, n) => ({
+    ...{
+      requestId: `req_${n}`,
+      keyId: `key_${n % 100}`,
+      accountId: 'acc_1',
+      modelId: 'model',
+      format: 'messages' as const,
+      isStream: true,
+    },
+    ...{ amountPicos: usd('0.01'), startedAt: n },
+  }))
+  const said = relay(1, { held: heldByKey(holds) })
+  expect(heldIn(said.held)).toEqual({ count: 100_000, amountPicos: usd('1000') })
+  expect(writeMessage(said).length).toBeLessThan(20_000)
+  expect(readMoment(writeMessage(said))).toEqual(said)
 })
 
 test('a moment goes over the socket whole, and what is no moment is none', () => {

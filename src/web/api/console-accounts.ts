@@ -4,6 +4,7 @@ import { Elysia, type Static, t } from 'elysia'
 import { ZERO } from '../../core/money.ts'
 import type { Operation } from '../../ledger/operation.ts'
 import { firstTopUp } from '../../ledger/operations/account-writes.ts'
+import { heldIn, runningByKey } from '../../operator/held.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
@@ -21,9 +22,8 @@ const WHY = t.Object({ reason: REASON })
 const CREATE = t.Object({ id: ACT_ID, name: NAME, balance_usd: t.Optional(USD), ref: REF, reason: REASON })
 
 /** The routes that look up accounts. */
-function accountLooks({ world, people, moment }: Site, { ask }: ConsoleActs) {
+function accountLooks({ world, people, moment, holdsOf }: Site, { ask }: ConsoleActs) {
   const { ledger, clock } = world
-  const holdsOf = (accountId: string) => moment().holds.filter((hold) => hold.accountId === accountId)
 
   const list = async (query: AccountsQuery, caller: Caller) => {
     if (query.order !== undefined) return ordered(query, caller)
@@ -47,10 +47,9 @@ function accountLooks({ world, people, moment }: Site, { ask }: ConsoleActs) {
     const page = await ask<'orderedKeys'>(caller, { kind: 'orderedKeys', accountId, limit: PAGE, onlyActive, ...orderOf(order, query) })
     if (page === undefined) return missing()
     if (page instanceof Response) return page
-    const holds = holdsOf(accountId)
-    const runningOf = (keyId: string) => holds.filter((hold) => hold.keyId === keyId).length
+    const running = runningByKey(moment().held)
     return {
-      data: page.rows.map((key) => keyDocument(key, ledger, runningOf(key.id), clock.now())),
+      data: page.rows.map((key) => keyDocument(key, ledger, running.get(key.id) ?? 0, clock.now())),
       next_cursor: page.next,
       ordered: orderDocument(page),
     }
@@ -59,11 +58,11 @@ function accountLooks({ world, people, moment }: Site, { ask }: ConsoleActs) {
   const document = async (accountId: string, caller: Caller) => {
     const account = await found(accountId, caller)
     if (account instanceof Response) return account
-    const holds = holdsOf(accountId)
-    const shown = holds.slice(0, HOLDS_SHOWN)
+    const held = heldIn(moment().held, accountId)
+    const shown = held.count === 0 ? [] : await holdsOf(accountId, HOLDS_SHOWN)
     const names = await ask<'names'>(caller, { kind: 'names', accountIds: [], keyIds: [...new Set(shown.map(({ keyId }) => keyId))] })
     return {
-      ...accountDocument(account, holds),
+      ...accountDocument(account, held),
       /** Of new keys that its customers make; null: the default. */
       plan: account.plan,
       holds: shown.map((hold) => ({ ...holdDocument(hold), key_name: names instanceof Response ? '' : (names[hold.keyId] ?? '') })),

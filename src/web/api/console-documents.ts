@@ -1,6 +1,6 @@
 /** Rows of the books as documents for operators: exact amounts, ISO times, names of upstreams. Rules: operator.md "Lists". */
 
-import { type Picos, picos, sumPicos, toExactUsdText } from '../../core/money.ts'
+import { type Picos, picos, toExactUsdText } from '../../core/money.ts'
 import { isoOrNull, isoTime } from '../../core/utc.ts'
 import { requestDocument } from '../../http/usage-documents.ts'
 import type { UpstreamCall } from '../../ledger/columns/parts.ts'
@@ -10,6 +10,7 @@ import type { AccountAtRest } from '../../ledger/reading/account-reports.ts'
 import type { AttemptRow } from '../../ledger/reading/attempt-rows.ts'
 import type { ListedAccount } from '../../ledger/reading/console-reports.ts'
 import type { AuditRow, CreditRow } from '../../ledger/reading/operator-lists.ts'
+import type { HeldSum } from '../../operator/held.ts'
 
 export const listedAccount = (account: ListedAccount) => ({
   id: account.id,
@@ -24,10 +25,10 @@ export const listedAccount = (account: ListedAccount) => ({
   topped_up_at: isoOrNull(account.toppedUpAt),
 })
 
-export const accountDocument = (account: AccountAtRest, holds: readonly Hold[]) => ({
+export const accountDocument = (account: AccountAtRest, held: HeldSum) => ({
   ...listedAccount(account),
-  held_usd: toExactUsdText(sumPicos(...holds.map(({ amountPicos }) => amountPicos))),
-  held_requests: holds.length,
+  held_usd: toExactUsdText(held.amountPicos),
+  held_requests: held.count,
   last_used_at: isoOrNull(account.lastUsedAt),
 })
 

@@ -4,6 +4,7 @@ import { Elysia, type Static, t } from 'elysia'
 import type { Operation } from '../../ledger/operation.ts'
 import { newKey, rotation } from '../../ledger/operations/key-writes.ts'
 import type { ListedKey } from '../../ledger/reading/account-reports.ts'
+import { runningByKey } from '../../operator/held.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
@@ -31,11 +32,7 @@ const ROTATE = t.Object({ id: ACT_ID, overlap_hours: OVERLAP_HOURS, ends_promise
 /** Routes that look up, make and change keys. */
 function keyActs({ world, moment }: Site, { ask, perform, oldForm }: ConsoleActs) {
   const { ledger, clock } = world
-  const runningOf = (): ReadonlyMap<string, number> => {
-    const counts = new Map<string, number>()
-    for (const { keyId } of moment().holds) counts.set(keyId, (counts.get(keyId) ?? 0) + 1)
-    return counts
-  }
+  const runningOf = () => runningByKey(moment().held)
   const shown = (key: ListedKey, running: number) => ({
     ...keyDocument(key, ledger, running, clock.now()),
     account_id: key.accountId,

@@ -10,7 +10,7 @@ import { CHANGE, CREATE, EXTEND, ROTATE } from './key-fields.ts'
 import { KEYS_QUERY } from './list-order.ts'
 import { runningOf } from './running.ts'
 
-export function keyRoutes(site: Pick<Site, 'world' | 'people' | 'moment'>) {
+export function keyRoutes(site: Pick<Site, 'world' | 'people' | 'moment' | 'holdsOf'>) {
   const { clock } = site.world
   const running = runningOf(site)
   const acts = keyActs(site, running)

@@ -1,7 +1,7 @@
 /** An account's summary: its balance, the part that is held and by which requests, and how long the balance lasts, and what changed this week. Rules: pages.md "Spend"; money.md "Runway". */
 
 import { Elysia } from 'elysia'
-import { sumPicos, toExactUsdText, ZERO } from '../../core/money.ts'
+import { sumPicos, toExactUsdText } from '../../core/money.ts'
 import { runwayOf } from '../../core/runway.ts'
 import { dayAt, isoTime } from '../../core/utc.ts'
 import type { Hold } from '../../ledger/ledger.ts'
@@ -14,8 +14,6 @@ import { refuseUnread } from './unread.ts'
 import { WEEK_DAYS, weeksOf } from './weeks.ts'
 
 const RUNWAY_DAYS = 7
-/** The most holds that are shown. */
-const HOLDS_SHOWN = 50
 
 /** Reads the summary of an account. `client`: in whose name it is read. A `Response` says why it cannot be read. */
 export function summaryReader({ world }: Pick<Site, 'world'>, running: Running) {
@@ -44,15 +42,15 @@ export function summaryReader({ world }: Pick<Site, 'world'>, running: Running) 
     const past = Array.from({ length: RUNWAY_DAYS }, (_, n) => costOf(toDay - 1 - n))
     const { days: lasts, aDayPicos } = runwayOf(account.balancePicos, past, costOf(toDay))
     const weeks = weeksOf(spent, toDay)
-    const holds = running.holdsOf(accountId)
-    const shown = holds.slice(0, HOLDS_SHOWN)
+    const held = running.heldOf(accountId)
+    const shown = await running.oldestOf(accountId)
     const names = await namesOf(client, accountId, new Set(shown.map(({ keyId }) => keyId)))
     return {
       balance_usd: toExactUsdText(account.balancePicos),
       is_active: account.isActive,
-      held_usd: toExactUsdText(sumPicos(ZERO, ...holds.map(({ amountPicos }) => amountPicos))),
+      held_usd: toExactUsdText(held.amountPicos),
       holds: shown.map((hold) => holdDocument(hold, names.get(hold.keyId) ?? '')),
-      running_requests: holds.length,
+      running_requests: held.count,
       runway_days: lasts,
       a_day_usd: toExactUsdText(aDayPicos),
       ...weeks,
@@ -60,8 +58,8 @@ export function summaryReader({ world }: Pick<Site, 'world'>, running: Running) 
   }
 }
 
-export function summaryRoutes({ world, people, moment }: Pick<Site, 'world' | 'people' | 'moment'>) {
-  const summary = summaryReader({ world }, runningOf({ world, moment }))
+export function summaryRoutes({ people, ...site }: Pick<Site, 'world' | 'people' | 'moment' | 'holdsOf'>) {
+  const summary = summaryReader(site, runningOf(site))
   return new Elysia({ name: 'summary', prefix: '/cabinet/api/accounts/:accountId/summary' })
     .use(callerMacro(people, 'cabinet'))
     .onBeforeHandle(({ set }) => {

@@ -11,7 +11,7 @@ import type { Held } from '../../telegram/update-store.ts'
 import type { Caller } from '../api/caller.ts'
 import type { Site } from '../site.ts'
 
-export type BotSite = Pick<Site, 'world' | 'people' | 'payments' | 'waysToPay' | 'alerts' | 'moment' | 'look'>
+export type BotSite = Pick<Site, 'world' | 'people' | 'payments' | 'waysToPay' | 'alerts' | 'moment' | 'look' | 'holdsOf'>
 
 export type Turn = Readonly<{
   chat: Chat

@@ -48,6 +48,10 @@ export const LOG_ALARMS: Readonly<Record<string, Words>> = {
     title: 'Finished answers are not kept for a restart',
     todo: 'Nothing is charged twice; a repetition after a restart may be told that its answer is gone. See the log line, and look at the disk: free room, permissions, health. A file that was set aside may be removed.',
   },
+  'a relay says too much': {
+    title: 'A relay says more of this moment than can be read',
+    todo: 'Its figures on the pages stand still; requests and money are not touched. Very many keys have something running in it: start more processes, so that each has fewer.',
+  },
   history: {
     title: 'The charts may get a gap',
     todo: 'No request and no money depends on it. See the log line, and look at the disk: free room, permissions, health. A file that was set aside may be removed.',

@@ -2,9 +2,10 @@
 
 import { version } from '../../../package.json' with { type: 'json' }
 import { spreadOf } from '../../core/last-minute.ts'
-import { sumPicos, toExactUsdText } from '../../core/money.ts'
+import { toExactUsdText } from '../../core/money.ts'
 import { differenceText } from '../../core/node-facts.ts'
 import { descriptorLimit } from '../../observe/descriptors.ts'
+import { heldIn } from '../../operator/held.ts'
 import type { UpstreamReport } from '../../upstream/member.ts'
 import type { Site } from '../site.ts'
 import { alarmsNow } from './alarms.ts'
@@ -14,7 +15,8 @@ import type { Measures } from './measures.ts'
 export function snapshotOf(site: Site, measures: Measures): NowDocument {
   const { world, config } = site
   const { ledger, clock } = world
-  const { minute, holds, running, alarms, ...moment } = site.moment()
+  const { minute, held, running, alarms, ...moment } = site.moment()
+  const reserved = heldIn(held)
   const [firstByte, commits] = [spreadOf(minute.firstBytes), spreadOf(minute.commits)]
   const document = {
     at: new Date(clock.now()).toISOString(),
@@ -41,10 +43,10 @@ export function snapshotOf(site: Site, measures: Measures): NowDocument {
       group_size: minute.groups === 0 ? 0 : Math.round((minute.grouped / minute.groups) * 10) / 10,
       spill_bytes: minute.spillBytes,
       wal_bytes: measures.walBytes,
-      holds: holds.length,
+      holds: reserved.count,
       promise: world.ledgerPromise(),
       differences: world.nodeDifferences().map(differenceText),
-      held_usd: toExactUsdText(sumPicos(...holds.map(({ amountPicos }) => amountPicos))),
+      held_usd: toExactUsdText(reserved.amountPicos),
     },
     today: { ...todayOf(measures), cache_lost_usd: toExactUsdText(minute.cacheLostPicos), thinking_lost: minute.thinkingLost },
     process: {

@@ -2,8 +2,9 @@
 
 import { Type } from '@sinclair/typebox'
 import { type Static, t } from 'elysia'
-import type { Hold, Ledger } from '../../ledger/ledger.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
 import type { AccountAtRest, ListedKey } from '../../ledger/reading/account-reports.ts'
+import type { HeldSum } from '../../operator/held.ts'
 import { accountDocument, creditDocument, listedAccount } from '../api/console-documents.ts'
 import { keyDocument } from '../api/key-document.ts'
 import { AT, AT_OR_NULL, EXACT, listOf, orNull } from './shapes.ts'
@@ -103,8 +104,8 @@ export const CREDITED = t.Object(
   { title: 'Credited', description: 'A credit, and the balance after it' },
 )
 
-export const accountOf = (account: AccountAtRest, holds: readonly Hold[]): Static<typeof ACCOUNT> => ({
-  ...accountDocument(account, holds),
+export const accountOf = (account: AccountAtRest, held: HeldSum): Static<typeof ACCOUNT> => ({
+  ...accountDocument(account, held),
   plan: account.plan,
   tags_user_ids: account.tagsUserIds,
 })

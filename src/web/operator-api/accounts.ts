@@ -7,6 +7,7 @@ import type { Operation } from '../../ledger/operation.ts'
 import { firstTopUp } from '../../ledger/operations/account-writes.ts'
 import { newId } from '../../ledger/operations/new-id.ts'
 import type { AccountAtRest } from '../../ledger/reading/account-reports.ts'
+import { heldIn } from '../../operator/held.ts'
 import { ACCOUNT, ACCOUNT_LIST, accountOf, listedAccountOf } from './account-documents.ts'
 import { type ApiCaller, maySee, NEEDS_ALL, seesAccount } from './caller.ts'
 import { answer, ERRORS, Failure, forbidden, missing, wrong } from './failure.ts'
@@ -25,13 +26,7 @@ const LIST = sent({ ...PAGING, search: t.Optional(t.String({ maxLength: 200, des
 /** What looks accounts up, and changes one. */
 export function accountActs({ world, site: { moment }, acts: { ask, askAfterWrite, perform } }: Parts) {
   const { clock } = world
-  const shown = (found: AccountAtRest | undefined) =>
-    found === undefined
-      ? missing()
-      : accountOf(
-          found,
-          moment().holds.filter((hold) => hold.accountId === found.id),
-        )
+  const shown = (found: AccountAtRest | undefined) => (found === undefined ? missing() : accountOf(found, heldIn(moment().held, found.id)))
   const look = async (caller: ApiCaller, accountId: string) => {
     if (!seesAccount(caller, accountId)) return missing()
     const found = await ask<'account'>(caller, { kind: 'account', accountId })

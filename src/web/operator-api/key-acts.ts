@@ -8,6 +8,7 @@ import { firstTopUp } from '../../ledger/operations/account-writes.ts'
 import { newKey, rotation, type WantedKey } from '../../ledger/operations/key-writes.ts'
 import { newId } from '../../ledger/operations/new-id.ts'
 import type { ListedKey } from '../../ledger/reading/account-reports.ts'
+import { runningByKey } from '../../operator/held.ts'
 import { type KEY, type KEY_WITH_SECRET, keyOf } from './account-documents.ts'
 import { type ApiCaller, maySee, NEEDS_ALL, seesAccount } from './caller.ts'
 import { Failure, forbidden, missing, wrong } from './failure.ts'
@@ -25,11 +26,7 @@ export type MadeOfKey = Operation | Failure | Readonly<{ operation: Operation; r
 /** What looks keys up. */
 function keyLooks({ world, site: { moment }, acts: { ask, askAfterWrite } }: Parts) {
   const { ledger, clock } = world
-  const runningOf = (): ReadonlyMap<string, number> => {
-    const counts = new Map<string, number>()
-    for (const { keyId } of moment().holds) counts.set(keyId, (counts.get(keyId) ?? 0) + 1)
-    return counts
-  }
+  const runningOf = () => runningByKey(moment().held)
   const shown = (key: ListedKey, running = runningOf()): Shown => keyOf(key, ledger, running.get(key.id) ?? 0, clock.now())
 
   const list = async (caller: ApiCaller, query: KeysQuery) => {

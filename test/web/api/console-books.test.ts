@@ -25,7 +25,7 @@ beforeEach(async () => {
   const site = {
     world: gateway.world,
     people: () => world.people,
-    moment: () => ({ holds: [] }),
+    moment: () => ({ held: [] }),
     upstreams: { reports: () => [] },
   } as unknown as Site
   app = consoleApp(site)
