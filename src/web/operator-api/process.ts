@@ -94,10 +94,13 @@ async function reload({ site, world, acts: { perform } }: Parts, reloads: Reload
   const [first] = found.problems
   if (first !== undefined)
     return refused(new Failure(400, `The configuration has mistakes, and nothing changes; ${first.path}: ${first.message}`))
+  // A repetition would find the line of this very call, and be told that the reload was asked for.
+  let isNoted = false
   const note = async (operation: Operation): Promise<Failure | 'repeats' | undefined> => {
     const done = await perform(caller, operation, reason)
     if (done instanceof Failure) return done
-    return done.repeats === undefined ? undefined : 'repeats'
+    isNoted = done.repeats === undefined
+    return isNoted ? undefined : 'repeats'
   }
   if (digest === undefined) {
     const refusal = await note({ kind: 'reload', changes: found.changes.length, now: world.clock.now() })
@@ -107,7 +110,9 @@ async function reload({ site, world, acts: { perform } }: Parts, reloads: Reload
   }
   const done = await reloads.reload(digest, note)
   if (done.result === 'not noted') return done.refusal === 'repeats' ? found : done.refusal
-  return done.result === 'stale' ? refused(wrong('digest', 'What a reload would change is no longer this; look again')) : found
+  if (done.result !== 'stale') return found
+  const stale = wrong('digest', 'What a reload would change is no longer this; look again')
+  return isNoted ? stale : refused(stale)
 }
 
 const detail = (operationId: string, summary: string, description: string) => ({ operationId, tags: ['Gateway'], summary, description })

@@ -214,6 +214,21 @@ test('a reload with the digest of a preview is that change or none', async () =>
   expect(reloads).toBe(before + 1)
 })
 
+test('a reload whose file changes behind its line is refused, and is not taken for its own repetition', async () => {
+  const by = (more: number): ReadConfig => {
+    return (inForce) => ({ ...inForce, limits: { ...inForce.limits, drainMs: inForce.limits.drainMs + more } })
+  }
+  read = by(31)
+  const { digest } = await done(all.get('/reload'))
+  const before = [reloads, (await rows(all, '/audit?action=reload')).data.length] as const
+  // The looks of one call: what is asked, whether it is still so, and whether it is so behind the line.
+  let looks = 0
+  read = (inForce) => by(++looks <= 2 ? 31 : 32)(inForce)
+  const refused = await all.post('/reload', { digest }, 'behind-1')
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([400, expect.stringContaining('digest: ')])
+  expect([reloads, (await rows(all, '/audit?action=reload')).data.length]).toEqual([before[0], before[1] + 1])
+})
+
 test('a repeated reload is the first one, whatever the file has become since, and asks for no other', async () => {
   const lines = async () => (await rows(all, '/audit?action=reload')).data.length
   const by = (more: number) => {
