@@ -143,7 +143,7 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
   const desk = new RelayDesk({ store, loop, spills, say, now: Date.now })
   if (spillBytes > 0) setImmediate(() => reserve(spill, spillBytes, say))
   opened.begin({ tellLoss: (loss) => say({ kind: 'lost', loss }), walCheckpoint: () => say({ kind: 'walCheckpointDue' }) })
-  const behind = new WorkBehind(store)
+  const behind = new WorkBehind(store, (fault) => say({ kind: 'fault', fault }))
   const close = (): void => {
     behind.stop()
     opened.end()

@@ -3,6 +3,7 @@
  * behind more than one piece. Rules: ledger.md "Hours".
  */
 
+import type { LedgerFault } from '../thread-messages.ts'
 import type { Store } from './store.ts'
 
 const LOOK_MS = 250
@@ -11,10 +12,13 @@ const PAUSE = 4
 
 export class WorkBehind {
   readonly #store: Pick<Store, 'rollUp'>
+  readonly #say: (fault: LedgerFault) => void
   #next: ReturnType<typeof setTimeout> | undefined
 
-  constructor(store: Pick<Store, 'rollUp'>) {
+  /** `say` is told once of a piece that cannot be done: it would fail again, and the settles do without it. */
+  constructor(store: Pick<Store, 'rollUp'>, say: (fault: LedgerFault) => void) {
     this.#store = store
+    this.#say = say
     this.#arm(LOOK_MS)
   }
 
@@ -26,8 +30,18 @@ export class WorkBehind {
   #arm(delayMs: number): void {
     this.#next = setTimeout(() => {
       const startedMs = performance.now()
-      const hasMore = this.#store.rollUp()
-      this.#arm(hasMore ? PAUSE * (performance.now() - startedMs) : LOOK_MS)
+      const done = this.#piece()
+      if (done === 'failed') return
+      this.#arm(done === 'more' ? PAUSE * (performance.now() - startedMs) : LOOK_MS)
     }, delayMs)
+  }
+
+  #piece(): 'more' | 'none' | 'failed' {
+    try {
+      return this.#store.rollUp() ? 'more' : 'none'
+    } catch (error) {
+      this.#say({ problem: 'sums by hour are not counted any more until the next start', bug: error })
+      return 'failed'
+    }
   }
 }
