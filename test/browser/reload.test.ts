@@ -101,3 +101,21 @@ test('what is shown is reloaded, once; who looked at the same is told, and a mod
   await ann.getByRole('row').filter({ hasText: 'dearer upstream' }).waitFor()
   expect(await ann.getByRole('row').filter({ hasText: 'reloaded the configuration' }).count()).toBe(1)
 })
+
+test('a look that fails while a reload comes into force is followed by another', async () => {
+  const page = await enter('cleo@example.com')
+  file = priced(9n)
+  await look(page)
+  await page.getByText('$9.00').first().waitFor()
+  await page.getByRole('button', { name: 'Reload…' }).click()
+  // The reload is asked for, and its first look meets a process that is away.
+  let failed = 0
+  await page.route('**/console/api/catalog/reload', (route) => {
+    if (route.request().method() !== 'GET' || failed > 0) return route.continue()
+    failed++
+    return route.fulfill({ status: 503, json: { error: { message: 'away' } } })
+  })
+  await page.getByRole('dialog').getByRole('button', { name: 'Reload', exact: true }).click()
+  await page.getByText('Reloaded: ').waitFor()
+  expect([failed, priceInForce()]).toEqual([1, 9_000_000n])
+})

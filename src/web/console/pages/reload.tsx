@@ -29,8 +29,9 @@ export const Reload = ({ turn, reloaded }: Readonly<{ turn: number; reloaded: ()
   const preview = loaded.value
   const isWaiting = asked !== undefined && preview?.digest === asked.digest
   useEffect(() => {
-    if (asked === undefined || loaded.state !== 'ready') return
-    if (!isWaiting) return reloaded()
+    // A look that failed, as while a process restarts, is followed by another: the last preview stands until then.
+    if (asked === undefined || loaded.state === 'loading') return
+    if (!isWaiting) return loaded.state === 'ready' ? reloaded() : undefined
     if (asked.looks === LOOKS_MAX) return
     const timer = setTimeout(() => {
       setAsked({ ...asked, looks: asked.looks + 1 })
