@@ -64,7 +64,9 @@ function falls(a: Figure, b: Figure): number {
 }
 
 const isPlace = (place: ReturnType<typeof placeIn>): boolean =>
-  place !== undefined && /^\d{1,16}$/.test(place.top) && (place.value === undefined || isStoredNumber(place.value))
+  place !== undefined &&
+  /^\d{1,16}$/.test(place.top) &&
+  (place.value === undefined || (isStoredNumber(place.value) && !place.value.startsWith('-')))
 
 /** `since`: when the oldest request came that was ordered; null: all of the span were. */
 export const orderedDocument = ({ among, since }: OrderedReceipts) => ({ among, since: since === null ? null : isoTime(momentIn(since)) })

@@ -57,7 +57,7 @@ postgresTest(
         for (const step of steps) walk.step(step)
         walk.finish()
       }),
-      { numRuns: runs(8) },
+      { numRuns: Math.ceil(runs(80) / 10) },
     )
   },
   120_000,
