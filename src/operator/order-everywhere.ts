@@ -9,8 +9,8 @@ import { type SocketFile, type SocketPlace, socketsOf } from './socket-files.ts'
 import type { UpstreamOrder, UpstreamResult } from './upstreams.ts'
 
 /**
- * The processes' replies as one: `isNew` if it is so for any of them, `running` as a sum, `left` as the least. `count`: processes that listen; `places`: processes in
- * which the order holds now; `silent`: processes without a reply. All others know no such upstream.
+ * The processes' replies as one: `isNew` if it is so for any of them, `running` as a sum, `left` as the least. `count`: processes that call upstreams; `places`:
+ * those of them in which the order holds now; `silent`: processes without a reply. All others know no such upstream.
  */
 export type OrderResult =
   | (Done & Readonly<{ count: number; places: number; silent: readonly SocketFile[] }>)
@@ -65,13 +65,16 @@ function together(answers: Answers): OrderResult | 'absent' {
   const all = answers.map(({ said }) => said)
   const done = all.filter(isDone)
   if (done.length === 0) return answers.length === 0 ? 'absent' : (all.find(isNot) ?? { result: 'unavailable' })
+  // The ledger process of relays only remembers what is out.
+  const relays = answers.filter(({ socket: { pid } }) => pid !== null)
+  const callers = relays.length > 0 ? relays : answers
   return {
     result: 'done',
     isNew: done.some(({ isNew }) => isNew),
     running: done.reduce((sum, { running }) => sum + running, 0),
     left: Math.min(...done.map(({ left }) => left)),
-    count: answers.length,
-    places: done.length,
+    count: callers.length,
+    places: callers.filter(({ said }) => isDone(said)).length,
     silent: silentOf(answers),
   }
 }

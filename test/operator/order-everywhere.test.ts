@@ -5,8 +5,10 @@
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import type { Act, Operation } from '../../src/ledger/operation.ts'
+import { listenForLines } from '../../src/operator/line-socket.ts'
 import { orderEverywhere } from '../../src/operator/order-everywhere.ts'
 import { orderFromWithin } from '../../src/operator/order-from-within.ts'
+import { type SocketPlace, socketPathFor } from '../../src/operator/socket-files.ts'
 import { SiblingPlace, WAITS } from '../support/sibling.ts'
 
 let place: SiblingPlace
@@ -147,3 +149,29 @@ test('an order from within that cannot be written down is done nowhere', async (
   expect(await orderFromWithin(place.place, wish, { upstreams: own.pool, ledger, pid: 1 })).toEqual({ result: 'unavailable' })
   expect([own.outs(), other.outs()]).toEqual([[], []])
 })
+
+test('the ledger process of relays, which calls no upstream, is told and not counted', async () => {
+  const onFile: SocketPlace = { kind: 'sqlite', path: place.place.path }
+  const told: (number | null)[] = []
+  const listenAs = (pid: number | null) =>
+    listenForLines(
+      socketPathFor(pid === null ? onFile : { ...onFile, part: 'relay' }, pid ?? 0),
+      (line) => {
+        if (line.startsWith('upstreams ')) return Promise.resolve(REPORTS)
+        told.push(pid)
+        return Promise.resolve('{"result":"done","isNew":true,"running":2,"left":1}')
+      },
+      () => undefined,
+    )
+  const servers = [null, 1, 2].map(listenAs)
+  try {
+    const wish = { upstream: 'north', isOut: true, isNoted: false, act: ACT, now: 5 }
+    expect(await orderEverywhere(onFile, wish, { waits: WAITS })).toMatchObject({ result: 'done', count: 2, places: 2, silent: [] })
+    expect(new Set(told)).toEqual(new Set([null, 1, 2]))
+  } finally {
+    for (const server of servers) server.stop(true)
+  }
+})
+
+const REPORTS =
+  '{"node":null,"reports":[{"name":"north","priority":0,"weight":1,"running":0,"waiting":0,"out":null,"lastFailure":null,"models":[]}]}'
