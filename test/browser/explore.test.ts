@@ -108,6 +108,24 @@ for (const timezoneId of ['Pacific/Auckland', 'America/Los_Angeles'])
     }
   })
 
+test('days are typed key by key and asked for once, by the button', async () => {
+  const page = await signedIn('console')
+  try {
+    const before = page.url()
+    const from = page.getByLabel('From (UTC)')
+    // The same day in whatever order a browser has day and month.
+    await from.focus()
+    await from.pressSequentially('10102025')
+    expect([page.url(), await from.inputValue()]).toEqual([before, '2025-10-10'])
+    await page.getByLabel('To (included)').fill('2025-10-31')
+    await page.getByRole('button', { name: 'Show', exact: true }).click()
+    await page.waitForURL(/from=2025-10-10&to=2025-10-31/)
+    await page.locator('tfoot').waitFor()
+  } finally {
+    await page.context().close()
+  }
+})
+
 test('in the cabinet a click shows one thing alone, the way back works, and nothing is wider than the screen or serious for axe-core', async () => {
   const page = await signedIn('cabinet')
   try {

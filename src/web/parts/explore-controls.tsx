@@ -52,8 +52,8 @@ export const ExploreControls = ({ view, things, titleOf, show }: Controls) => {
           change={(by) => change({ by: by === '' ? first : `${first},${by}` })}
         />
         <Choice label="In steps of" options={STEPS} value={view.step} change={(step) => change({ step })} />
-        <Days key={`${view.from} ${view.to}`} view={view} change={change} />
       </div>
+      <Days key={`${view.from} ${view.to}`} view={view} change={change} />
       <div class="chips">
         {filtersIn(view).flatMap(([thing, ids]) =>
           ids.map((id) => (
@@ -73,35 +73,21 @@ export const ExploreControls = ({ view, things, titleOf, show }: Controls) => {
   )
 }
 
-/** A span is shown when both days are there and in order, so that no half of one is asked for. */
+/** Asked for by the button alone: a date that is typed passes through others. */
 const Days = ({ view, change }: Readonly<{ view: ExploreView; change: (changed: Partial<ExploreView>) => void }>) => {
   const [from, setFrom] = useState(view.from)
   const [to, setTo] = useState(view.to)
-  const shown = (days: Readonly<{ from: string; to: string }>): void => {
-    if (days.from !== '' && days.to !== '' && days.from <= days.to) change(days)
-  }
   return (
-    <>
-      <Field
-        label="From (UTC)"
-        type="date"
-        value={from}
-        max={to}
-        change={(day) => {
-          setFrom(day)
-          shown({ from: day, to })
-        }}
-      />
-      <Field
-        label="To (included)"
-        type="date"
-        value={to}
-        min={from}
-        change={(day) => {
-          setTo(day)
-          shown({ from, to: day })
-        }}
-      />
-    </>
+    <form
+      class="inline"
+      onSubmit={(event) => {
+        event.preventDefault()
+        change({ from, to })
+      }}
+    >
+      <Field label="From (UTC)" type="date" required value={from} max={to} change={setFrom} />
+      <Field label="To (included)" type="date" required value={to} min={from} change={setTo} />
+      <button type="submit">Show</button>
+    </form>
   )
 }
