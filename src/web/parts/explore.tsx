@@ -13,6 +13,7 @@ import { showCount, showDay } from './show-time.ts'
 import { showUsd, sumUsd, usdNumber } from './show-usd.ts'
 import { Empty, Show } from './state.tsx'
 import { Table } from './table.tsx'
+import { hasUpstreamCost, knownCostNote, upstreamCostOf } from './upstream-cost.ts'
 
 type Thing = Readonly<{ id: string; name: string }>
 type Usage = Readonly<Record<'input_tokens' | 'output_tokens' | 'cache_read_input_tokens' | 'cache_creation_input_tokens', number>>
@@ -23,6 +24,8 @@ type Sums = Readonly<{
   cost_usd: string
   waived_usd: string
   upstream_cost_usd?: string | undefined
+  /** The requests whose upstream cost is known; for operators. */
+  costed_requests?: number | undefined
 }>
 type Row = Sums & Readonly<{ things: readonly Thing[] }>
 type Explored = Readonly<{
@@ -78,6 +81,7 @@ export const Explore = ({ lede, path, file, things, ask, requestsOf }: Options) 
           ) : (
             <>
               <ExploreChart explored={explored} />
+              <CostNote total={explored.total} />
               <ExploreTable
                 explored={explored}
                 only={(thing, id) => route(path + exploreSearch({ ...view, [thing]: id }))}
@@ -89,6 +93,11 @@ export const Explore = ({ lede, path, file, things, ask, requestsOf }: Options) 
       </Show>
     </>
   )
+}
+
+const CostNote = ({ total }: Readonly<{ total: Sums }>) => {
+  const note = knownCostNote(total)
+  return note === null ? null : <p class="quiet">{note}</p>
 }
 
 const titleOf = ({ id, name }: Thing): string => (name === '' ? id : name)
@@ -197,9 +206,7 @@ const sumColumns = ({ explored, requestsOf }: TableOptions): readonly Column<Row
     cell: ({ cache_hit_thousandths }) => percent(cache_hit_thousandths),
   },
   { name: 'Not charged', usd: ({ waived_usd }) => waived_usd },
-  ...(explored.total.upstream_cost_usd === undefined
-    ? []
-    : [{ name: 'Upstream cost', usd: ({ upstream_cost_usd }: Row) => upstream_cost_usd ?? null }]),
+  ...(hasUpstreamCost(explored.total) ? [{ name: 'Upstream cost', usd: (row: Row) => upstreamCostOf(row) }] : []),
 ]
 
 const footOf = ({ usage, ...total }: Sums) => [
@@ -211,5 +218,5 @@ const footOf = ({ usage, ...total }: Sums) => [
   showCount(usage.cache_creation_input_tokens),
   percent(total.cache_hit_thousandths),
   total.waived_usd,
-  ...(total.upstream_cost_usd === undefined ? [] : [total.upstream_cost_usd]),
+  ...(hasUpstreamCost(total) ? [upstreamCostOf(total)] : []),
 ]
