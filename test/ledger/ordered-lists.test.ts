@@ -198,6 +198,16 @@ test('a place that no list gave is none, and is never read as SQL', () => {
     placeText({ top: 'key_2', id: 'key_1', value: '1\0' }),
   ])
     expect([after, lists.keys({ order: '-spent', limit: 1, after })]).toEqual([after, undefined])
+  // Another account's key is as unknown as one that there is not, and no place that an account is given names one.
+  const ofAccount = { order: '-spent', accountId: 'acc_1', limit: 1 } as const
+  for (const [top, id] of [
+    ['key_2', 'key_1'],
+    ['key_1', 'key_0'],
+    ['key_1', 'key_2'],
+  ] as const)
+    expect([top, id, lists.keys({ ...ofAccount, after: placeText({ top, id, value: '1' }) })]).toEqual([top, id, undefined])
+  expect(lists.keys({ ...ofAccount, after: placeText({ top: 'key_2' }) })).toBeUndefined()
+  expect(lists.keys({ ...ofAccount, after: placeText({ top: 'key_1' }) })?.rows.map(({ id }) => id)).toEqual(['key_1'])
   fc.assert(fc.property(fc.string(), (text) => expect(() => placeIn(text)).not.toThrow()))
   // Postgres takes no NUL in a text.
   expect(lists.keys({ order: 'name', limit: 1, after: placeText({ top: 'key_2', id: 'key_1', value: 'a\0' }) })).toBeUndefined()

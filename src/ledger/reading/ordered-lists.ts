@@ -66,7 +66,7 @@ export class OrderedLists {
     return this.#db.transaction(() => {
       const place = query.after === undefined ? undefined : placeIn(query.after)
       if (query.after !== undefined && place === undefined) return undefined
-      const top = this.#numberOf(of, place?.top)
+      const top = this.#numberOf(of, query, place?.top)
       if (top === undefined) return query.after === undefined ? { rows: [], next: null, among: 0, isAll: true, left: 0 } : undefined
       const looked = lookedAt(of, query, top.number)
       const found = this.#found(of, query, looked, place)
@@ -86,12 +86,14 @@ export class OrderedLists {
     })()
   }
 
-  /** The row of an id, or the newest one. */
-  #numberOf({ table }: Of, id: string | undefined) {
-    const row =
-      id === undefined
-        ? this.#db.query<{ number: bigint; id: string }, []>(`SELECT number, id FROM ${table} ORDER BY number DESC LIMIT 1`).get()
-        : this.#db.query<{ number: bigint; id: string }, [string]>(`SELECT number, id FROM ${table} WHERE id = ?`).get(id)
+  /** The row of an id, or the newest one; of one account alone, where the question is of one: the id of another's row is as unknown as one that no row has. */
+  #numberOf({ table }: Of, { accountId }: OrderedQuery<string>, id: string | undefined) {
+    const isIt = id === undefined ? '' : ' AND id = $id'
+    const row = this.#db
+      .query<{ number: bigint; id: string }, Values>(
+        `SELECT number, id FROM ${table} WHERE 1 = 1${isIt}${ofAccount(accountId)} ORDER BY number DESC LIMIT 1`,
+      )
+      .get({ ...(id === undefined ? {} : { id }), ...(accountId === undefined ? {} : { account: accountId }) })
     return row ?? undefined
   }
 
@@ -101,7 +103,7 @@ export class OrderedLists {
     const value = of.orders[word]
     if (value === undefined) return undefined
     const way = isFalling ? 'DESC' : 'ASC'
-    const last = place?.id === undefined ? undefined : this.#numberOf(of, place.id)
+    const last = place?.id === undefined ? undefined : this.#numberOf(of, query, place.id)
     if (place?.id !== undefined && last === undefined) return undefined
     const isText = TEXTS.includes(word)
     if (place?.value !== undefined && !isText && !isStoredNumber(place.value)) return undefined
