@@ -40,7 +40,11 @@ export function addUsage(program: Command, run: Run): void {
     .option('--margin', 'what was charged beside what it cost us, where an upstream says what it charges')
     .option('--by <WHAT>', BY)
     .addOption(new Option('--step <STEP>', 'with --by: the sums of each hour, day, week or month of UTC').choices(STEPS))
-    .option('--only <WHAT=ID>', 'with --by: only of these, such as model=ID; any number of times', readOnly)
+    .option(
+      '--only <WHAT=ID>',
+      'with --by: only of these, such as model=ID, a key or an account also by name; any number of times',
+      readOnly,
+    )
   usage.action((options: Options) => run(usage, (context) => showUsage(context, options)))
 }
 
@@ -51,6 +55,8 @@ function showUsage(context: CommandContext, options: Options): ExitCode | Stop {
   const dimensions = by === undefined || margin ? undefined : dimensionsOf(by)
   if (by !== undefined && !margin && dimensions === undefined) return wrongUse(`--by ${by} is none of: ${BY}`)
   if (by === undefined && (step !== undefined || options.only !== undefined)) return wrongUse('give --by with --step and --only')
+  if ((keyName !== undefined && only.key !== undefined) || (accountName !== undefined && only.account !== undefined))
+    return wrongUse('--key and --only key=, like --account and --only account=, say the same: give one of them')
   const key = keyName === undefined ? undefined : keyNamed(context, keyName)
   if (isStop(key)) return key
   const account = accountName === undefined ? undefined : accountNamed(context, accountName)
@@ -65,13 +71,28 @@ function showUsage(context: CommandContext, options: Options): ExitCode | Stop {
   if (by === 'tag' && step === undefined && options.only === undefined) return showByTag(context, span)
   if (dimensions !== undefined) {
     const own = { ...(key === undefined ? {} : { key: [key.id] }), ...(account === undefined ? {} : { account: [account.id] }) }
-    return showExplored(context, { ...span, by: dimensions, step, only: { ...only, ...own } })
+    const named = idsIn(only, { key: (name) => keyNamed(context, name), account: (name) => accountNamed(context, name) })
+    return isStop(named) ? named : showExplored(context, { ...span, by: dimensions, step, only: { ...named, ...own } })
   }
   const query = { ...span, after: cursor, limit }
   const found = readReport(context, ({ lists }) => ({ page: lists.usage(query), total: lists.usageTotal(query) }))
   if (isStop(found)) return found
   const { page, total } = found
   return sayPage(context, page, usageDocument, (rows) => usageTable(rows, total), { total: totalDocument(total) })
+}
+
+type Finder = (name: string) => Readonly<{ id: string }> | Stop
+
+/** Filters in which a key or an account stands by its id, given by id or name. */
+function idsIn(only: ExploreFilters, find: Readonly<Record<'key' | 'account', Finder>>): ExploreFilters | Stop {
+  const filters = { ...only }
+  for (const dimension of ['key', 'account'] as const) {
+    const found = only[dimension]?.map(find[dimension])
+    const stop = found?.find(isStop)
+    if (stop !== undefined) return stop
+    if (found !== undefined) filters[dimension] = found.flatMap((one) => (isStop(one) ? [] : [one.id]))
+  }
+  return filters
 }
 
 const usageDocument = (row: UsageReport) => ({

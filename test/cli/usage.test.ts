@@ -104,6 +104,9 @@ test('usage has a row a day, key and model, and its costs are the receipts', asy
     data: [{ from: '2026-11-01', model: { id: 'claude-sonnet-5-5' }, upstream: { id: 'north' }, ...cost }],
     total: cost,
   })
+  expect(await place.json<Sums>('usage', '--by', 'model', '--only', 'key=app')).toEqual(
+    await place.json<Sums>('usage', '--by', 'model', '--key', 'app'),
+  )
   expect((await place.run('usage', '--by', 'key,tag')).out).toMatch(/^app +\(none\) +1 .*\$0\.006054/m)
   expect((await place.run('usage', '--by', 'key', '--only', 'format=messages')).out).toContain('Nothing was used yet.')
   for (const wrong of [
@@ -112,6 +115,9 @@ test('usage has a row a day, key and model, and its costs are the receipts', asy
     ['--by', 'day'],
     ['--step', 'day'],
     ['--only', 'key=x'],
+    ['--by', 'model', '--key', 'app', '--only', 'key=app'],
+    ['--by', 'model', '--account', 'app', '--only', 'account=app'],
+    ['--by', 'model', '--only', 'key=unknown'],
   ])
     expect([wrong, (await place.run('usage', ...wrong)).code]).toEqual([wrong, 2])
   expect(await place.run('usage', '--by', 'key', '--only', 'price=1')).toMatchObject({ code: 2, err: expect.stringContaining('WHAT=ID') })
