@@ -110,6 +110,22 @@ test('a budget of an account is set by keyboard, and what it has left is on the 
   await close()
 })
 
+test('where all keys are disabled the page says how many, and not that there are none', async () => {
+  const { page, go, close } = await enter()
+  await go('/keys')
+  await page.getByLabel('Find a key').fill('Litware')
+  await page.getByText('2 disabled keys not shown').waitFor()
+  expect(await page.getByText('No key begins or ends so').count()).toBe(0)
+  await page.getByRole('button', { name: 'Show them' }).click()
+  await page
+    .getByRole('row', { name: /Litware ci/ })
+    .getByRole('link', { name: 'Litware', exact: true })
+    .click()
+  await page.getByText('2 disabled keys not shown').waitFor()
+  expect(await page.getByText('No key spends from this account yet').count()).toBe(0)
+  await close()
+})
+
 test('keys and accounts are ordered by a click, which the address says; disabled keys are counted and shown on demand; acts on a key are a menu, by keyboard', async () => {
   const { page, go, close } = await enter()
   await go('/keys')

@@ -112,7 +112,7 @@ const Keys = ({ account, turn, make }: Readonly<{ account: Account; turn: number
         {({ data, next_cursor, ordered }) => (
           <>
             <LeftOut ordered={ordered} {...hidden} what="keys" />
-            {data.length === 0 ? (
+            {data.length === 0 && (ordered?.left_out ?? 0) === 0 ? (
               <Empty title="No key spends from this account yet" />
             ) : (
               <KeyTable keys={data} changed={() => setChanges(changes + 1)} order={order} />

@@ -40,7 +40,7 @@ export const KeysPage = () => {
         {({ data, next_cursor, ordered }) => (
           <>
             <LeftOut ordered={ordered} {...hidden} what="keys" />
-            {data.length === 0 ? (
+            {data.length === 0 && (ordered?.left_out ?? 0) === 0 ? (
               <Empty title={search === '' ? 'There are no keys yet' : 'No key begins or ends so'} />
             ) : (
               <KeyTable keys={data} changed={again} order={order} />
