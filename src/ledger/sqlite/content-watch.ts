@@ -19,6 +19,8 @@ export class ContentWatch {
   readonly #watched: Watched
   readonly #store: WatchedStore
   #file: FileState
+  /** At the last look in turn. */
+  #inTurn: FileState
   #log: LogState | undefined
   /** The file and the log's progress at the last look at which no checkpoint ran and every change was explained. */
   #known: Readonly<{ file: FileState; moved: number }>
@@ -30,6 +32,7 @@ export class ContentWatch {
     this.#watched = watched
     this.#store = store
     this.#file = this.#seen()
+    this.#inTurn = this.#file
     this.#known = { file: this.#file, moved: store.progress.moved }
     this.#advance()
   }
@@ -50,9 +53,9 @@ export class ContentWatch {
 
   /**
    * Returns the path of what was overwritten. `isOurs`: a checkpoint of ours runs, or every commit goes into the file at once. `mayAdvance`: whether a new generation
-   * may be written once the newest one is in the file.
+   * may be written once the newest one is in the file. `isInTurn`: as long after the last one as a look is; the others judge nothing, since checkpoints may be asked for within milliseconds.
    */
-  look({ isOurs, mayAdvance }: Readonly<{ isOurs: boolean; mayAdvance: boolean }>): string | undefined {
+  look({ isOurs, mayAdvance, isInTurn }: Readonly<{ isOurs: boolean; mayAdvance: boolean; isInTurn: boolean }>): string | undefined {
     const { path } = this.#watched
     const before = this.#file
     // The order matters: if a checkpoint changes something after one of these questions, the next look's answers explain the change.
@@ -62,10 +65,12 @@ export class ContentWatch {
     this.#file = now
     if (!canFollow(before.generation, now.generation, this.#store.generations.newest) || !fileCanFollow(before, now)) return path
     const isStill = isSameFile(now, before)
+    const isResting = isInTurn && isSameFile(now, this.#inTurn)
+    if (isInTurn) this.#inTurn = now
     const suspect = this.#whatIsSuspect(now, log, { frames, moved, isOurs })
-    this.#suspectLooks = suspect === undefined ? 0 : this.#suspectLooks + 1
-    // The file must not have changed since the last look: otherwise a checkpoint may be writing it.
-    if (this.#suspectLooks >= SUSPECT_LOOKS && isStill && !isCheckpointed(path)) return suspect
+    this.#suspectLooks = suspect === undefined ? 0 : this.#suspectLooks + (isInTurn ? 1 : 0)
+    // The file must not have changed since the last look in turn: otherwise a checkpoint may be writing it.
+    if (isResting && this.#suspectLooks >= SUSPECT_LOOKS && !isCheckpointed(path)) return suspect
     this.#suspect = suspect
     if (suspect !== undefined) return undefined
     if (log !== undefined && log.id === this.#log?.id && !isEmpty(log)) this.#log = log

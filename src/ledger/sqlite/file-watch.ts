@@ -47,14 +47,14 @@ export class FileWatch {
   /** Whether the log may be moved into the file now. If it may, `endCheckpoint` must be called when that is over. */
   beginCheckpoint(): boolean {
     if (this.#isCheckpointing) return false
-    this.look()
+    this.#look({ isInTurn: false })
     this.#isCheckpointing =
       this.#loss === undefined && this.#content.suspect === undefined && this.#content.file.generation !== this.#generations.newest
     return this.#isCheckpointing
   }
 
   endCheckpoint(): void {
-    this.look()
+    this.#look({ isInTurn: false })
     this.#isCheckpointing = false
   }
 
@@ -82,9 +82,14 @@ export class FileWatch {
   }
 
   look(): void {
+    this.#look({ isInTurn: true })
+  }
+
+  /** `isInTurn`: not only because a checkpoint begins or ends. */
+  #look({ isInTurn }: Readonly<{ isInTurn: boolean }>): void {
     // A file that was overwritten stays lost: nothing could tell that it is whole again.
     if (this.#loss?.isOverwritten === true) return
-    const loss = this.#whatIsLost()
+    const loss = this.#whatIsLost(isInTurn)
     // The log is moved again with every look, because a reader may have prevented it.
     if (loss?.isOverwritten === false || this.#loss !== undefined) this.#store.keepInFile(loss !== undefined)
     if (loss?.isOverwritten === true) this.#leaveAsItIs(loss.problem)
@@ -100,10 +105,10 @@ export class FileWatch {
   }
 
   /** The content is checked before the path: a file that was overwritten and then moved must not get our log. */
-  #whatIsLost(): Loss | undefined {
+  #whatIsLost(isInTurn: boolean): Loss | undefined {
     const { named, path, file } = this.#watched
     const isPlaced = this.#loss === undefined
-    const lost = this.#content.look({ isOurs: this.#isCheckpointing || !isPlaced, mayAdvance: isPlaced })
+    const lost = this.#content.look({ isOurs: this.#isCheckpointing || !isPlaced, mayAdvance: isPlaced, isInTurn })
     if (lost !== undefined) return { problem: overwritten(lost), isOverwritten: true }
     const moved =
       changeOf(path, file.id) ??
