@@ -287,6 +287,16 @@ describe('while a checkpoint of ours runs', () => {
     await ledger.close()
   })
 
+  test('a checkpoint that is asked for again and again judges nothing: what is suspect is lost at looks in turn alone', () => {
+    const { watch, losses, close } = watchAt(path)
+    run('touch', path)
+    for (let asked = 0; asked < 10; asked++) expect(watch.beginCheckpoint()).toBeFalse()
+    expect(losses).toEqual([])
+    for (let looks = 0; looks < 4; looks++) watch.look()
+    expect(losses.map((loss) => loss?.isOverwritten)).toEqual([true])
+    close()
+  })
+
   test('whatever it has written so far is right, and what comes behind its end is another program’s', () => {
     const { watch, losses, checkpoint, close, handle } = watchAt(path)
     expect(watch.beginCheckpoint()).toBeTrue()
