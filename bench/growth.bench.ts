@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
 import { fillLedger } from './fill.ts'
 import type { Gateway } from './load/gateways.ts'
 import { ask } from './load/run-loads.ts'
-import { openStage, type Stage } from './load/stage.ts'
+import { openOwnStage, type Stage } from './load/stage.ts'
 import { startToFirstAnswerMs } from './load/start-time.ts'
 import { type Installation, startTollgate } from './load/tollgate.ts'
 import { IN_ONE_PIECE } from './load/wire.ts'
@@ -71,7 +71,7 @@ async function measureRequests(
   return [inUnit(cpu.all / answers, 'µs'), inUnit(answer.p50, 'µs'), inUnit(answer.p99, 'µs')]
 }
 
-const stage = await openStage({ binary: values.binary, against: undefined, withPeers: false, peers: [], upstreamPort: 0, withNone: false })
+const stage = await openOwnStage(values.binary)
 const rows: (readonly string[])[] = []
 const add = (row: readonly string[]): void => {
   console.error(row.join(' · '))

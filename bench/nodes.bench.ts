@@ -3,7 +3,7 @@
  */
 
 import { parseArgs } from 'node:util'
-import { openStage } from './load/stage.ts'
+import { openOwnStage } from './load/stage.ts'
 import { measureNodes, NODES_FULL, NODES_QUICK, nodesText } from './nodes/measure-nodes.ts'
 import { joinPart, machineText } from './results.ts'
 
@@ -11,14 +11,7 @@ const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, binary: { type: 'string' }, write: { type: 'boolean', default: false } },
 })
 const began = performance.now()
-const stage = await openStage({
-  binary: values.binary,
-  against: undefined,
-  withPeers: false,
-  peers: [],
-  upstreamPort: 0,
-  withNone: false,
-})
+const stage = await openOwnStage(values.binary)
 await stage.during(async () => {
   const nodes = await measureNodes(stage, values.quick ? NODES_QUICK : NODES_FULL, (line) => console.error(line))
   stage.verify()

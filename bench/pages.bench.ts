@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util'
 import { fillLedger } from './fill.ts'
 import { ask } from './load/run-loads.ts'
-import { openStage } from './load/stage.ts'
+import { openOwnStage } from './load/stage.ts'
 import { type Installation, startTollgate } from './load/tollgate.ts'
 import { IN_ONE_PIECE } from './load/wire.ts'
 import { TOLLGATE } from './readings.ts'
@@ -64,7 +64,7 @@ async function look(installation: Installation, account: string, cookie: string,
   return took
 }
 
-const stage = await openStage({ binary: values.binary, against: undefined, withPeers: false, peers: [], upstreamPort: 0, withNone: false })
+const stage = await openOwnStage(values.binary)
 await stage.during(async () => {
   const installation = stage.installation(TOLLGATE)
   fillLedger(installation.folder, Number(values.receipts), 1)

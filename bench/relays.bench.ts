@@ -4,7 +4,7 @@
  */
 
 import { parseArgs } from 'node:util'
-import { openStage } from './load/stage.ts'
+import { openOwnStage } from './load/stage.ts'
 import { measureRelays, RELAYS_FULL, RELAYS_QUICK, relaysText } from './relays/measure-relays.ts'
 import { relaysPicture } from './relays/picture.ts'
 import { joinPart, machineText, writePicture } from './results.ts'
@@ -13,14 +13,7 @@ const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, binary: { type: 'string' }, write: { type: 'boolean', default: false } },
 })
 const began = performance.now()
-const stage = await openStage({
-  binary: values.binary,
-  against: undefined,
-  withPeers: false,
-  peers: [],
-  upstreamPort: 0,
-  withNone: false,
-})
+const stage = await openOwnStage(values.binary)
 await stage.during(async () => {
   const relays = await measureRelays(stage, values.quick ? RELAYS_QUICK : RELAYS_FULL, (line) => console.error(line))
   stage.verify()

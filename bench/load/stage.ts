@@ -43,6 +43,10 @@ export type Stage = Readonly<{
   during: (work: () => Promise<void>) => Promise<void>
 }>
 
+/** Tollgate beside a bare Bun proxy, and nothing else. */
+export const openOwnStage = (binary: string | undefined): Promise<Stage> =>
+  openStage({ binary, against: undefined, withPeers: false, peers: [], upstreamPort: 0, withNone: false })
+
 export async function openStage(casting: Casting): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   const upstream = await startServer('upstream.ts', String(casting.upstreamPort))
