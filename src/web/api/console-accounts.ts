@@ -1,7 +1,7 @@
 /** Accounts for operators: looked up, made, changed; the same operations as the command line's. Rules: operator.md "Keys and accounts"; pages.md "Acts of operators". */
 
 import { Elysia, type Static, t } from 'elysia'
-import { ZERO } from '../../core/money.ts'
+import { parseUsd, ZERO } from '../../core/money.ts'
 import type { Operation } from '../../ledger/operation.ts'
 import { firstTopUp } from '../../ledger/operations/account-writes.ts'
 import { heldIn, runningByKey } from '../../operator/held.ts'
@@ -93,7 +93,8 @@ function accountActs({ clock }: Site['world'], { perform, oldForm }: ConsoleActs
     changed(accountId, caller, reason, { kind: 'setAccountActive', accountId, isActive, now: clock.now() })
   const create = async (caller: Caller, { id, name: typed, balance_usd = '', ref: typedRef, reason }: Static<typeof CREATE>) => {
     const name = typed.trim()
-    const balance = balance_usd.trim() === '' ? ZERO : amountOf(balance_usd, 'balance_usd')
+    // An account may begin with nothing, and an empty field says so too.
+    const balance = parseUsd(balance_usd.trim() || '0') === ZERO ? ZERO : amountOf(balance_usd, 'balance_usd')
     const ref = refOf(typedRef)
     const wrong = wrongName(name)
     if (wrong !== undefined) return wrong

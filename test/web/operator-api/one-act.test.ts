@@ -278,6 +278,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 const FIRST: readonly Act[] = [
   { kind: 'createAccount', name: 'first', balance: '20', ref: '', reason: 'first' },
   { kind: 'createKey', account: 0, name: 'k', limit: '', days: 30, reason: 'first' },
+  { kind: 'createAccount', name: 'begins with nothing', balance: '0', ref: '', reason: 'asked' },
 ]
 
 async function give(one: Act): Promise<void> {
