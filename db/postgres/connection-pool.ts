@@ -19,6 +19,7 @@ export class ConnectionPool {
   readonly #setting: string
   readonly #idle: ReservedSQL[] = []
   #count = 0
+  #isClosing = false
   readonly #waiting: ((connection: Promise<ReservedSQL>) => void)[] = []
 
   /** `sql` has room for `max`, and has no other user. */
@@ -40,6 +41,12 @@ export class ConnectionPool {
       else this.#giveBack(connection)
       throw error
     }
+  }
+
+  /** To be called before the client is closed: it waits for each connection that it has not back, also for one that is not in use. */
+  close(): void {
+    this.#isClosing = true
+    for (const connection of this.#idle.splice(0)) this.#drop(connection)
   }
 
   #take(): Promise<ReservedSQL> {
@@ -66,8 +73,9 @@ export class ConnectionPool {
 
   #giveBack(connection: ReservedSQL): void {
     const next = this.#waiting.shift()
-    if (next === undefined) this.#idle.push(connection)
-    else next(Promise.resolve(connection))
+    if (next !== undefined) next(Promise.resolve(connection))
+    else if (this.#isClosing) this.#drop(connection)
+    else this.#idle.push(connection)
   }
 
   /** Gives the connection up; a waiting caller tries another one. */

@@ -67,7 +67,11 @@ export function postgresPeople(url: string, node = ''): PeopleStore {
         }),
       ),
     )
-  return { ...sqlOver('postgres', ask, transaction), close: () => client.close({ timeout: CLOSE_S }) }
+  const close = (): Promise<void> => {
+    pool.close()
+    return client.close({ timeout: CLOSE_S })
+  }
+  return { ...sqlOver('postgres', ask, transaction), close }
 }
 
 /** Locks a subject until the end of the transaction (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). */
