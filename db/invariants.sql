@@ -232,10 +232,11 @@ SELECT 'the mark of the sums by hour is the number of a receipt, or lower' AS ru
 FROM (SELECT max(value) AS summed FROM meta WHERE name = 'summed') m, (SELECT coalesce(max(number), 0) AS last FROM receipts) r
 WHERE m.summed IS NULL OR CAST(m.summed AS BIGINT) NOT BETWEEN 0 AND r.last;
 
--- Both sides of an hour are two rows of one group. Before `hours_from` there are no hours.
+-- Both sides of an hour are two rows of one group. Of an hour before `hours_from` the row is a part: what a clock that stepped back added to it.
 WITH begun AS (SELECT CAST(value AS BIGINT) AS first_hour FROM meta WHERE name = 'hours_from'),
 sides AS (
-  SELECT key_number, hour, spent_picos / 1000000 AS stored_high, spent_picos % 1000000 AS stored_low, 0 AS high, 0 AS low FROM key_hours
+  SELECT key_number, hour, spent_picos / 1000000 AS stored_high, spent_picos % 1000000 AS stored_low, 0 AS high, 0 AS low
+  FROM key_hours CROSS JOIN begun WHERE hour >= first_hour
   UNION ALL
   SELECT key_number, started_at / 3600000, 0, 0, CAST(sum(cost_picos / 1000000) AS BIGINT), CAST(sum(cost_picos % 1000000) AS BIGINT)
   FROM receipts CROSS JOIN begun WHERE started_at >= first_hour * 3600000 GROUP BY key_number, started_at / 3600000

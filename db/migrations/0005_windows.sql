@@ -29,9 +29,9 @@ CREATE TABLE account_hours (
 -- The plan that new keys of the account's customers get; null: the configuration's default.
 ALTER TABLE accounts ADD COLUMN plan TEXT;
 
--- The first hour of which these rows say everything: that of the running month, or week, where it began earlier.
-INSERT INTO meta (name, value) VALUES ('hours_from', CAST(min(
-  unixepoch('now', 'start of month'), unixepoch('now', 'start of day', '-6 days', 'weekday 1')) / 3600 AS TEXT));
+-- The first hour of which these rows say everything: that of the running month, or week, where it began earlier; 0 where no receipt was before them.
+INSERT INTO meta (name, value) VALUES ('hours_from', CASE WHEN EXISTS (SELECT 1 FROM receipts) THEN CAST(min(
+  unixepoch('now', 'start of month'), unixepoch('now', 'start of day', '-6 days', 'weekday 1')) / 3600 AS TEXT) ELSE '0' END);
 INSERT INTO key_hours (key_number, hour, spent_picos)
   SELECT key_number, started_at / 3600000, sum(cost_picos) FROM receipts
   WHERE cost_picos > 0 AND started_at >= (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'hours_from') * 3600000

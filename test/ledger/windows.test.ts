@@ -344,3 +344,15 @@ test('over the edge of a window what runs stays in the earlier one, and a clock 
   expect(machine.differences()).toEqual([])
   machine.close()
 })
+
+test('in a ledger that is made new every hour is checked, also one from before the month in which it was made', () => {
+  const machine = openMachine()
+  machine.ask(operateTask(createKey('key_0', { balanceUsd: '1' })))
+  const longAgo = NOW - 10_000 * HOUR_MS
+  expect(machine.ask({ kind: 'hold', request: holdRequest('req_old', 'key_0', picos(4n * RATE), { now: longAgo }) })).toBe('held')
+  machine.ask({ kind: 'settle', settlement: settlement('req_old', { output: 4 }, { now: longAgo }) })
+  expect(machine.differences()).toEqual([])
+  for (const table of ['key_hours', 'account_hours']) machine.db.run(`UPDATE ${table} SET spent_picos = spent_picos + 1`)
+  expect(machine.differences().map(({ rule }) => rule)).toEqual(['what a key spent in an hour is the sum of its receipts'])
+  machine.close()
+})

@@ -75,9 +75,9 @@ BEGIN
 END $$;
 CREATE TRIGGER receipts_sum_hours AFTER INSERT ON receipts REFERENCING NEW TABLE AS made FOR EACH STATEMENT EXECUTE FUNCTION count_hours();
 
--- The first hour of which these rows say everything: that of the running month, or week, where it began earlier.
-INSERT INTO meta (name, value) VALUES ('hours_from', CAST(CAST(extract(epoch FROM least(
-  date_trunc('month', now() AT TIME ZONE 'UTC'), date_trunc('week', now() AT TIME ZONE 'UTC'))) AS BIGINT) / 3600 AS TEXT));
+-- The first hour of which these rows say everything: that of the running month, or week, where it began earlier; 0 where no receipt was before them.
+INSERT INTO meta (name, value) VALUES ('hours_from', CASE WHEN EXISTS (SELECT 1 FROM receipts) THEN CAST(CAST(extract(epoch FROM least(
+  date_trunc('month', now() AT TIME ZONE 'UTC'), date_trunc('week', now() AT TIME ZONE 'UTC'))) AS BIGINT) / 3600 AS TEXT) ELSE '0' END);
 INSERT INTO key_hours (key_number, hour, spent_picos)
   SELECT key_number, started_at / 3600000, CAST(sum(cost_picos) AS BIGINT) FROM receipts
   WHERE cost_picos > 0 AND started_at >= (SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'hours_from') * 3600000
