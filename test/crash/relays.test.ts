@@ -172,8 +172,16 @@ test('a repetition gets the first answer, and a conversation goes on, whichever 
 test('the requests that a key may run at once, and in a minute, are those of all relays together', async () => {
   place.write('tollgate.toml', '[operator]\nport = 0\n[limits]\nconcurrent_requests = 6\nrequests_per_minute = 40\n')
   const gateway = await place.serve({ args: ['--processes', '3'] })
-  const slow = { model: 'claude-sonnet-5-5', max_tokens: 50, messages: [{ role: 'user', content: '[sim slow ms=1500]' }] }
-  const statuses = (await Promise.all(Array.from({ length: 30 }, () => post(gateway, '/v1/messages', slow)))).map(({ status }) => status)
+  // Streams that run until all have their status, however long that takes.
+  const slow = {
+    model: 'claude-sonnet-5-5',
+    max_tokens: 500,
+    stream: true,
+    messages: [{ role: 'user', content: '[sim tokens=500 speed=1]' }],
+  }
+  const answers = await Promise.all(Array.from({ length: 30 }, () => post(gateway, '/v1/messages', slow)))
+  const statuses = answers.map(({ status }) => status)
+  for (const { body } of answers) await body?.cancel()
   expect(statuses.filter((status) => status === 200)).toHaveLength(6)
   expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([])
 })

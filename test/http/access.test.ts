@@ -13,6 +13,7 @@ import { nativeMessage, type Script } from '../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { addKey, sha256, usd } from '../support/ledger.ts'
 import { rawRequest, sendRaw } from '../support/raw-client.ts'
+import { until } from '../support/until.ts'
 
 const BODY = { model: MODEL_ID, max_tokens: 1_000, messages: [{ role: 'user', content: 'a canary prompt' }] }
 const MODEL_PATHS = ['/v1/messages', '/v1/chat/completions', '/v1/responses', '/v1/messages/count_tokens']
@@ -69,6 +70,15 @@ const EXHAUSTED: Refused = {
   status: 429,
   type: 'insufficient_balance',
   message: 'Insufficient balance on this API key. Top up: https://cabinet.example/keys',
+}
+
+/** So many, none of which is answered by the upstream before all are there or refused: however slow the machine is, they are at once. */
+async function allAtOnce<Answer>(count: number, ask: () => Promise<Answer>, open: () => void): Promise<readonly Answer[]> {
+  const before = upstream.requests.length
+  let refused = 0
+  const answers = Array.from({ length: count }, () => ask().finally(() => refused++))
+  await until(() => refused + upstream.requests.length - before >= count, 'all are there or refused').finally(open)
+  return await Promise.all(answers)
 }
 
 const newSecret = (): string => makeSecret(() => randomBytes(64))
@@ -266,8 +276,9 @@ test('a hundred requests at once never overdraw: what the balance cannot hold is
     ['key_crowd_limit', { limitUsd: '0.15' }],
   ] as const) {
     const secret = await gateway.createKey({ id, ...more })
-    script = [{ delayMs: 500 }, ...nativeMessage(MESSAGE)]
-    const answers = await Promise.all(Array.from({ length: 100 }, () => gateway.post('/v1/messages', secret, BODY)))
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+    script = [{ when: gate }, ...nativeMessage(MESSAGE)]
+    const answers = await allAtOnce(100, () => gateway.post('/v1/messages', secret, BODY), open)
     script = nativeMessage(MESSAGE)
     const admitted = answers.filter(({ status }) => status === 200).length
     // A request holds a little more than 0.015 USD.
@@ -285,8 +296,9 @@ test('a hundred requests at once never overdraw: what the balance cannot hold is
 test('a key’s requests at once are bounded, and an ended one makes room', async () => {
   await using narrow = await startTestGateway({ upstreams: [upstream.url], limits: { concurrentRequests: 2 } })
   const [secret, other] = [await narrow.createKey(), await narrow.createKey()]
-  script = [{ delayMs: 300 }, ...nativeMessage(MESSAGE)]
-  const answers = await Promise.all(Array.from({ length: 6 }, () => post(secret, BODY, '/v1/messages', narrow)))
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+  script = [{ when: gate }, ...nativeMessage(MESSAGE)]
+  const answers = await allAtOnce(6, () => post(secret, BODY, '/v1/messages', narrow), open)
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429, 429, 429])
   script = nativeMessage(MESSAGE)
   expect(await post(secret, BODY, '/v1/messages', narrow)).toEqual(OK)

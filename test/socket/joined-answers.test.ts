@@ -1,6 +1,7 @@
 /** A request that is sent again while it runs takes part in its answer: one call, one charge, and no client waits for another. Rules: requests.md "Joined answers". */
 
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
+import { RunningAnswer } from '../../src/relay/running-answer.ts'
 import { errorAnswer, MESSAGE, nativeMessage, nativeStream, textFrames } from '../support/fake-upstream.ts'
 import { connectRaw, type RawConnection, rawRequest } from '../support/raw-client.ts'
 import { FORMATS, question, startStage } from '../support/stage.ts'
@@ -43,10 +44,10 @@ describe('a repetition of a request that runs', () => {
         const receipts = await receiptsOf(async () => {
           const { first } = await called(() => ask({ format, stream }))
           // More than may run at once.
+          using joined = spyOn(RunningAnswer.prototype, 'shown')
           const others = Array.from({ length: 5 }, () => ask({ format, stream }))
           if (stream) expect((await Promise.all(others)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
-          else await Bun.sleep(30)
-          gate.resolve()
+          await until(() => joined.mock.calls.length === 5, 'all have joined').finally(gate.resolve)
           const answer = await first
           const bytes = afterOpening(await answer.text())
           for (const other of await Promise.all(others)) {
@@ -116,9 +117,9 @@ test('an error before the answer is the answer of all who joined, once; then the
     const gate = Promise.withResolvers<void>()
     play([{ when: gate.promise }, ...errorAnswer(500, {})])
     const { first } = await called(() => ask({ stream }))
+    using joined = spyOn(RunningAnswer.prototype, 'shown')
     const others = [ask({ stream }), ask({ stream })]
-    await Bun.sleep(30)
-    gate.resolve()
+    await until(() => joined.mock.calls.length === 2, 'both have joined').finally(gate.resolve)
     const { status, headers } = await first
     expect(status).toBe(502)
     for (const other of await Promise.all(others)) {

@@ -115,10 +115,12 @@ test('a body is read behind the token: one that is too large or never comes is r
 })
 
 test('guesses of one address reach the ledger no more often than they may be made, all at once too; a token that was found goes on', async () => {
+  const startedMs = performance.now()
   const reached = await asked(async () => {
     const statuses = await Promise.all(Array.from({ length: 300 }, () => statusOf(guess())))
-    expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(150)
+    expect(statuses).toContain(429)
   })
-  expect(reached).toBeLessThanOrEqual(130)
+  // One a second flows back.
+  expect(reached).toBeLessThanOrEqual(120 + Math.ceil((performance.now() - startedMs) / 1_000))
   expect((await shop.get('/accounts')).status).toBe(200)
 })
