@@ -8,10 +8,13 @@ import { exploredBy, sumExplored } from '../ledger/reading/explore.ts'
 import type { ExploreRow, ExploreSums } from '../ledger/reading/explore-reads.ts'
 import type { ExploreFilters } from '../ledger/reading/explore-sql.ts'
 import { atOnce } from '../ledger/reading/loop-turns.ts'
+import { OTHER_TAGS_ID } from '../ledger/reading/spend-rows.ts'
+import { NO_TAG } from '../ledger/sql/hour-sums.ts'
 import type { CommandContext } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
 import { readReport } from './read-report.ts'
 import { tableText, usdText } from './text.ts'
+import { tagFields } from './usage-sums.ts'
 
 /** No hour is before the first or after the last. */
 const LAST_HOUR = 99_999_999
@@ -47,7 +50,7 @@ export function showExplored(context: CommandContext, { by, step, only, fromDay 
     {
       data: rows.map((row) => ({
         ...(step === undefined ? {} : { from: stepText(row.hour, step) }),
-        ...Object.fromEntries(by.map((dimension, index) => [dimension, row.things[index]])),
+        ...Object.fromEntries(by.flatMap((dimension, index) => thingFields(dimension, row.things[index]))),
         ...sumsDocument(row),
       })),
       total: sumsDocument(total),
@@ -63,6 +66,12 @@ export function showExplored(context: CommandContext, { by, step, only, fromDay 
     },
   )
   return EXIT.ok
+}
+
+/** A tag stands as in the sums by tag alone. */
+function thingFields(dimension: Dimension, thing: ExploreRow['things'][number] | undefined): readonly (readonly [string, unknown])[] {
+  if (dimension !== 'tag') return [[dimension, thing]]
+  return Object.entries(tagFields(thing === undefined || thing.id === NO_TAG ? null : thing.id === OTHER_TAGS_ID ? '' : thing.id))
 }
 
 const SUMS = ['REQUESTS', 'INPUT', 'OUTPUT', 'CACHE READ', 'CACHE WRITE', 'COST', 'WAIVED']

@@ -22,9 +22,11 @@ export function showByTag(context: CommandContext, query: TagQuery): ExitCode | 
   return EXIT.ok
 }
 
+/** `tag`: null where there is none, '' for those that share a row. */
+export const tagFields = (tag: string | null) => ({ tag: tag === '' ? OTHER_TAGS : tag, is_shared: tag === '' })
+
 const tagDocument = ({ tag, requests, usage, costPicos, waivedPicos }: TagSums) => ({
-  tag: tag === '' ? OTHER_TAGS : tag,
-  is_shared: tag === '',
+  ...tagFields(tag),
   requests,
   ...tokenFields(usage),
   ...usdFields('cost', costPicos),

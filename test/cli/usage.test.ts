@@ -104,6 +104,11 @@ test('usage has a row a day, key and model, and its costs are the receipts', asy
     data: [{ from: '2026-11-01', model: { id: 'claude-sonnet-5-5' }, upstream: { id: 'north' }, ...cost }],
     total: cost,
   })
+  // What a tag is called does not depend on the other options.
+  const tagged = await place.json<Sums>('usage', '--by', 'tag', '--account', 'app', '--step', 'day')
+  expect(tagged.data.map(({ tag, is_shared, requests }) => ({ tag, is_shared, requests }))).toEqual(
+    tags.data.map(({ tag, is_shared, requests }) => ({ tag, is_shared, requests })),
+  )
   expect(await place.json<Sums>('usage', '--by', 'model', '--only', 'key=app')).toEqual(
     await place.json<Sums>('usage', '--by', 'model', '--key', 'app'),
   )
