@@ -75,7 +75,7 @@ function makeLoop(retryMs = 0) {
       return { kind: 'replayed', settled: frames.flatMap(({ debits }) => debits.map(({ requestId }) => requestId)), faults: [] }
     },
     tidy: () => undefined,
-    rollUp: () => false,
+    rollUp: () => 'none',
     canWrite: () => true,
     close: () => undefined,
   }

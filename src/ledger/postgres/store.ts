@@ -13,7 +13,7 @@ import { isRead, isWrite, type Task } from '../task.ts'
 import { GroupWrites } from '../writing/group-writes.ts'
 import { type OrphanedCheckpoint, prepareOrphanedCheckpoints } from '../writing/orphaned-checkpoints.ts'
 import type { Spilled } from '../writing/spill-records.ts'
-import type { Applied, NotApplied, Replayed, Store } from '../writing/store.ts'
+import type { Applied, NotApplied, Replayed, RolledUp, Store } from '../writing/store.ts'
 import { Acknowledged } from './acknowledged.ts'
 import { PostgresEngine } from './engine.ts'
 import { LostWrites, type Writes } from './lost-writes.ts'
@@ -145,19 +145,28 @@ export class PostgresStore implements Store {
   }
 
   /** One node at a time does it, whichever comes. */
-  rollUp(): boolean {
-    if (!this.#hours.isDue) return false
-    let isDone = false
+  rollUp(): RolledUp {
+    if (!this.#hours.isDue) return 'none'
+    let done: RolledUp = 'none'
     const isCommitted = this.#attempt(() => {
       // What another server must be given again is not looked over yet.
       if (!this.#lost.isCurrent) return
       const mark = this.#db.query<unknown, []>("SELECT 1 AS one FROM meta WHERE name = 'summed' FOR UPDATE SKIP LOCKED")
       const end = this.#settledEnd.look()
-      if (end === undefined || mark.get() === null) return
-      isDone = this.#hours.advance(end)
+      if (end === undefined) {
+        done = 'blocked'
+        return
+      }
+      if (mark.get() === null) {
+        // It is gone, or another node fills.
+        this.#hours.requireMark()
+        return
+      }
+      const isFilled = this.#hours.advance(end)
       this.#hours.look()
+      done = isFilled && this.#hours.isDue ? 'more' : 'none'
     })
-    return isCommitted && isDone && this.#hours.isDue
+    return isCommitted ? done : 'none'
   }
 
   canWrite(): boolean {

@@ -7,7 +7,7 @@ import type { Dimension, Step } from '../../core/explore.ts'
 import { type Picos, picos } from '../../core/money.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Connection } from '../sql/connection.ts'
-import { SUMMED_TO } from '../sql/hour-sums.ts'
+import { markIn } from '../sql/hour-sums.ts'
 import { type ExploreFilters, exploreSql, LAST_OF_TAIL, lastOfWalk, PLACE_DIGITS, PLACE_OF_KEY } from './explore-sql.ts'
 import { OTHER_TAGS_ID } from './spend-rows.ts'
 
@@ -71,7 +71,9 @@ function walkPart({ db, query, looked }: Reading, after: Readonly<{ key: number;
   const isFine =
     query.step === 'hour' || query.by.some((dimension) => dimension === 'key' || dimension === 'tag' || dimension === 'account')
   const given = { ...filtersOf(query.only), ...after, fromHour: query.fromHour, toHour: query.toHour }
-  const mark = markNow(db)
+  const mark = markIn(db) ?? marks.at(-1)?.mark
+  // Without a mark the receipts are read instead, all of them.
+  if (mark === undefined) return { rows: [], next: 't:0,0@0:0' }
   const last = db.query<{ key: bigint; hour: bigint }, [Given]>(lastOfWalk(query.only)).get({
     ...keysOf(query.only),
     ...after,
@@ -97,8 +99,6 @@ function tailPart({ db, query, looked }: Reading, number: number, marks: readonl
   const next = last === null ? null : `t:${last.number}${marks.map((it) => `,${it.mark}@${it.key}:${it.hour}`).join('')}`
   return { rows, next }
 }
-
-const markNow = (db: Connection): number => Number(db.query<{ mark: bigint }, []>(`SELECT ${SUMMED_TO} AS mark`).get()?.mark ?? 0)
 
 function markOf(text: string): Mark {
   const [mark = 0, key = 0, hour = 0] = text.split(/[@:]/).map(Number)

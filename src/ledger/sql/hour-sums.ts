@@ -9,7 +9,7 @@ import type { Connection } from './connection.ts'
 export const SUMMED_TO = "(SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'summed')"
 
 /** The tag, which no client can send, of what has none. */
-const NO_TAG = '(none)'
+export const NO_TAG = '(none)'
 
 /** The hour of a receipt `r`, which is one of its day, so that hours add up to days. */
 export const HOUR = 'CASE WHEN r.day = r.settled_at / 86400000 THEN r.settled_at / 3600000 ELSE r.started_at / 3600000 END'
@@ -61,6 +61,12 @@ const FILL = `INSERT INTO spend_hours AS s (${[...PLACE_COLUMNS, ...Object.keys(
 /** Receipts in a batch, which delays the next commit by some milliseconds. */
 export const HOURS_BATCH = 1_024
 
+/** Undefined: it is gone, and what the sums by hour have is not known. */
+export function markIn(db: Connection): number | undefined {
+  const mark = db.query<{ mark: bigint | null }, []>(`SELECT ${SUMMED_TO} AS mark`).get()?.mark
+  return mark === null || mark === undefined ? undefined : Number(mark)
+}
+
 export class HourSums {
   readonly #db: Connection
   readonly #batch: number
@@ -84,12 +90,19 @@ export class HourSums {
 
   /** Does one batch inside the caller's transaction, which alone moves the mark. `end`: the number up to which no receipt can appear any more. False: there was none to do. */
   advance(end: number): boolean {
-    const from = Number(this.#db.query<{ mark: bigint }, []>(`SELECT ${SUMMED_TO} AS mark`).get()?.mark ?? 0)
+    const from = this.requireMark()
     const to = Math.min(from + this.#batch, end)
     if (to <= from) return false
     this.#db.query<unknown, [{ from: number; to: number }]>(FILL).run({ from, to })
     this.#db.query<unknown, [string]>("UPDATE meta SET value = ? WHERE name = 'summed'").run(String(to))
     return true
+  }
+
+  /** The mark. Throws where it is gone: from the first receipt on, each would be added to sums that may have it already. */
+  requireMark(): number {
+    const mark = markIn(this.#db)
+    if (mark === undefined) throw new Error("the mark 'summed' of the sums by hour is gone from the ledger's table meta")
+    return mark
   }
 
   /** Looks how many receipts wait; to be called behind a batch in its transaction, so that a storage that fails is the transaction's. Where that is undone, they wait for more to come. */

@@ -10,7 +10,7 @@ import { type Answer, isLease, type Task } from '../task.ts'
 import { GroupWrites } from '../writing/group-writes.ts'
 import { prepareOrphanedCheckpoints } from '../writing/orphaned-checkpoints.ts'
 import type { Spilled } from '../writing/spill-records.ts'
-import type { Applied, NotApplied, Replayed, Store } from '../writing/store.ts'
+import type { Applied, NotApplied, Replayed, RolledUp, Store } from '../writing/store.ts'
 import { SqliteEngine } from './engine.ts'
 import { Generations } from './generation.ts'
 import { type LogProgress, ProgressOfLog } from './log-progress.ts'
@@ -173,17 +173,17 @@ export class SqliteStore implements Store {
   }
 
   /** A batch writes about as much as its settles did. While nothing is asked of the ledger, as after a migration, no other moment moves the log into the file. */
-  rollUp(): boolean {
-    if (this.#refused !== undefined || !this.#hours.isDue) return false
+  rollUp(): RolledUp {
+    if (this.#refused !== undefined || !this.#hours.isDue) return 'none'
     const advance = (): void => {
       this.#hours.advance(Number(this.#lastReceipt.get()?.last ?? 0n))
       this.#hours.look()
     }
-    if (!this.#unflushed(advance)) return false
+    if (!this.#unflushed(advance)) return 'none'
     this.#commits++
     this.#settles += HOURS_BATCH
     this.#checkpointWhenDue()
-    return this.#hours.isDue
+    return this.#hours.isDue ? 'more' : 'none'
   }
 
   /** Writes a new generation, which the next WAL checkpoint moves into the file. */

@@ -32,6 +32,9 @@ export type NotApplied = Readonly<{ kind: 'failed'; problem: string; isFenced?: 
 export type Replayed = Readonly<{ kind: 'replayed'; settled: readonly string[]; faults: readonly LedgerFault[] }>
 
 /** The relays of a file, each of which is a boot. Rules: processes.md "Relays". */
+/** `more`: another batch waits. `blocked`: a batch waits for a transaction that has not ended. */
+export type RolledUp = 'more' | 'none' | 'blocked'
+
 export interface StoreRelays {
   /** Takes in a relay, which may have been one before; what it holds becomes its lease. Returns the relay's boot; undefined: the storage cannot take it now. */
   join(bootId: string, now: number, runs: RelayRuns): number | undefined
@@ -59,8 +62,8 @@ export interface Store {
   replay(frames: readonly Spilled[], onStep?: () => void): Replayed | NotApplied
   /** Called when settles were answered: does the work that was put off until then, once there is enough of it. */
   tidy(): void
-  /** Adds a batch of receipts to the sums by hour, if a whole one waits. True: another one waits. */
-  rollUp(): boolean
+  /** Adds a batch of receipts to the sums by hour, if a whole one waits. */
+  rollUp(): RolledUp
   /** Makes a small commit. True: the storage takes writes again. */
   canWrite(): boolean
   close(): void

@@ -4,16 +4,21 @@
  */
 
 import type { LedgerFault } from '../thread-messages.ts'
-import type { Store } from './store.ts'
+import type { RolledUp, Store } from './store.ts'
 
 const LOOK_MS = 250
 /** After a piece, this many times as long is left to others. */
 const PAUSE = 4
+/** Ten minutes of looks. */
+const BLOCKED_LOOKS_MAX = 2_400
+const BLOCKED =
+  'for ten minutes sums by hour have waited for a transaction, of any database of this server, that does not end: Explore reads all receipts since then one by one. Find it by SELECT pid, datname, xact_start FROM pg_stat_activity WHERE backend_xid IS NOT NULL ORDER BY xact_start, and end it'
 
 export class WorkBehind {
   readonly #store: Pick<Store, 'rollUp'>
   readonly #say: (fault: LedgerFault) => void
   #next: ReturnType<typeof setTimeout> | undefined
+  #blockedLooks = 0
 
   /** `say` is told once of a piece that cannot be done: it would fail again, and the settles do without it. */
   constructor(store: Pick<Store, 'rollUp'>, say: (fault: LedgerFault) => void) {
@@ -36,9 +41,12 @@ export class WorkBehind {
     }, delayMs)
   }
 
-  #piece(): 'more' | 'none' | 'failed' {
+  #piece(): RolledUp | 'failed' {
     try {
-      return this.#store.rollUp() ? 'more' : 'none'
+      const done = this.#store.rollUp()
+      this.#blockedLooks = done === 'blocked' ? this.#blockedLooks + 1 : 0
+      if (this.#blockedLooks === BLOCKED_LOOKS_MAX) this.#say({ problem: BLOCKED })
+      return done
     } catch (error) {
       this.#say({ problem: 'sums by hour are not counted any more until the next start', bug: error })
       return 'failed'
