@@ -92,12 +92,64 @@ test('rows come from the thread that reads in texts of few rows, and each is add
 
 test('a file is written few lines a turn, and only as it is read', async () => {
   const { rows, looks, turn } = counted()
-  const reader = exploreCsv(rows, EXPLORE, false, turn).getReader()
+  let ends = 0
+  const options = { isOperators: false, onEnd: () => void ends++, turn }
+  const reader = exploreCsv(rows, EXPLORE, options).getReader()
   const texts: string[] = []
   for (let read = await reader.read(); !read.done; read = await reader.read()) texts.push(new TextDecoder().decode(read.value))
   expect([texts.join('').trim().split('\r\n').length, Math.max(...looks)]).toEqual([ROWS + 1, ROWS_OF_TURN])
-  const none = await new Response(exploreCsv([], EXPLORE, false, turn)).text()
-  expect(none).toStartWith('from,tag,requests')
+  const none = await new Response(exploreCsv([], EXPLORE, options)).text()
+  expect([none.startsWith('from,tag,requests'), ends]).toEqual([true, 2])
+})
+
+test('a file that is left, or taken too slowly, gives its rows back once, and the one that is late breaks off', async () => {
+  const { rows } = counted()
+  let ends = 0
+  const options = { isOperators: false, onEnd: () => void ends++ }
+  const left = exploreCsv(rows, EXPLORE, options).getReader()
+  await left.read()
+  expect(ends).toBe(0)
+  await left.cancel()
+  expect(ends).toBe(1)
+  const ended = Promise.withResolvers<void>()
+  const slow = exploreCsv(rows, EXPLORE, { ...options, onEnd: ended.resolve, fileMsMax: 1 }).getReader()
+  await ended.promise
+  expect(await slow.read().catch(({ message }: Error) => message)).toBe('the file was taken too slowly')
+})
+
+test('of all clients a few are answered at once, and a place goes to the one that has waited longest', async () => {
+  const questions = new OneByOne(2)
+  const gates = [0, 1, 2, 3].map(() => Promise.withResolvers<number>())
+  const begun: number[] = []
+  const all = gates.map(({ promise }, index) =>
+    questions.run(
+      `client ${index}`,
+      () => {
+        begun.push(index)
+        return promise
+      },
+      () => -1,
+    ),
+  )
+  gates[1]?.resolve(1)
+  await all[1]
+  gates[0]?.resolve(0)
+  await all[0]
+  for (const [index, gate] of gates.entries()) gate.resolve(index)
+  expect(await Promise.all(all)).toEqual([0, 1, 2, 3])
+  expect(begun).toEqual([0, 1, 2, 3])
+})
+
+test('no more clients are answered at once than there are places', async () => {
+  const questions = new OneByOne(2)
+  const open: (() => void)[] = []
+  const ends = ['a', 'b', 'c'].map((client) => questions.begin(client).then((end) => void (end && open.push(end))))
+  await Promise.all(ends.slice(0, 2))
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+  expect(open).toHaveLength(2)
+  open[0]?.()
+  await Promise.all(ends)
+  expect(open).toHaveLength(3)
 })
 
 test('an answer beyond its most rows is refused before the rest is asked for', async () => {

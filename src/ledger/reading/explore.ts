@@ -10,6 +10,8 @@ import type { Reports, Unread } from './reports.ts'
 
 /** More rows than a page, a file or a spreadsheet is good for. */
 export const ROWS_MAX = 50_000
+/** Operators are few; of customers each could ask for much, also with a token that an operator gave them for their accounts. */
+export const CUSTOMERS_ROWS_MAX = 5_000
 
 export const NOTHING_USED: ExploreSums = {
   requests: 0,

@@ -33,12 +33,22 @@ const columnsOf = (dimension: Dimension, index: number): Columns => [
     : []),
 ]
 
+/** Who takes the file more slowly does not get all of it: its rows are in memory until then. */
+const FILE_MS_MAX = 10 * 60_000
+
+type Options = Readonly<{
+  isOperators: boolean
+  /** Called once, when the rows are needed no more. */
+  onEnd: () => void
+  turn?: () => Promise<void>
+  fileMsMax?: number
+}>
+
 /** A row for each step and its things, in the order of time: as many lines at a time as a turn of the loop writes. */
 export function exploreCsv(
   rows: readonly ExploreRow[],
   { asked, step }: Explore,
-  isOperators: boolean,
-  turn = nextTurn,
+  { isOperators, onEnd, turn = nextTurn, fileMsMax = FILE_MS_MAX }: Options,
 ): ReadableStream<Uint8Array> {
   const columns: Columns = [
     { name: 'from', of: ({ hour }) => stepText(hour, step) },
@@ -48,15 +58,36 @@ export function exploreCsv(
   ]
   const encoder = new TextEncoder()
   const head = csvLine(columns.map(({ name }) => name))
+  let left = rows
   let at = 0
+  let late: ReturnType<typeof setTimeout> | undefined
+  const end = (): void => {
+    clearTimeout(late)
+    left = []
+    late = undefined
+    onEnd()
+  }
   return new ReadableStream<Uint8Array>(
     {
+      start(controller) {
+        late = setTimeout(() => {
+          controller.error(new Error('the file was taken too slowly'))
+          end()
+        }, fileMsMax)
+        late.unref()
+      },
       async pull(controller) {
         await turn()
-        const lines = rows.slice(at, at + ROWS_OF_TURN).map((row) => csvLine(columns.map(({ of }) => of(row))))
+        if (late === undefined) return
+        const lines = left.slice(at, at + ROWS_OF_TURN).map((row) => csvLine(columns.map(({ of }) => of(row))))
         controller.enqueue(encoder.encode((at === 0 ? head : '') + lines.join('')))
         at += ROWS_OF_TURN
-        if (at >= rows.length) controller.close()
+        if (at < left.length) return
+        controller.close()
+        end()
+      },
+      cancel: () => {
+        if (late !== undefined) end()
       },
     },
     { highWaterMark: 0 },

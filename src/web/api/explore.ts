@@ -3,7 +3,7 @@
 import { Elysia, type Static } from 'elysia'
 import { CUSTOMERS_DIMENSIONS, DIMENSIONS } from '../../core/explore.ts'
 import { dayText } from '../../core/utc.ts'
-import { type ExploredRow, ROWS_MAX, wholeExplored } from '../../ledger/reading/explore.ts'
+import { CUSTOMERS_ROWS_MAX, type ExploredRow, ROWS_MAX, wholeExplored } from '../../ledger/reading/explore.ts'
 import { inTurns } from '../../ledger/reading/loop-turns.ts'
 import { OneByOne } from '../../ledger/reading/one-by-one.ts'
 import type { Site } from '../site.ts'
@@ -15,9 +15,6 @@ import { exploreCsv } from './explore-csv.ts'
 import { exploreDocument } from './explore-document.ts'
 import { EXPLORE_QUERY, type Explore, exploreOf } from './explore-query.ts'
 import { refuseUnread } from './unread.ts'
-
-/** Operators are few; of customers each could ask for much. */
-const CUSTOMERS_ROWS_MAX = 5_000
 
 type Found = Readonly<{ rows: readonly ExploredRow[]; explore: Explore; isOperators: boolean }>
 
@@ -48,23 +45,35 @@ async function explored(
 const documentOf = (found: Found | Response) =>
   found instanceof Response ? found : inTurns(exploreDocument(found.rows, found.explore, found.isOperators))
 
-function fileOf(found: Found | Response): Response {
-  if (found instanceof Response) return found
-  const { rows, explore, isOperators } = found
+function fileOf({ rows, explore, isOperators }: Found, onEnd: () => void): Response {
   const name = `explore-${dayText(explore.fromDay)}-${dayText(explore.toDay)}.csv`
-  return download(exploreCsv(rows, explore, isOperators), CSV, name)
+  return download(exploreCsv(rows, explore, { isOperators, onEnd }), CSV, name)
 }
 
-/** A person's questions, one after another. */
+/** Each is in memory until it is taken. */
+const FILES_AT_ONCE = 100
+
+/** A person's questions, one after another; and of an operator or an account one file at a time, beside which the page answers on. */
 function asking(site: Site) {
-  const questions = new OneByOne()
+  const [questions, files] = [new OneByOne(), new OneByOne(FILES_AT_ONCE)]
   const inLine = <T>(caller: Caller, work: () => Promise<T | Response>) =>
     questions.run<T | Response>(clientOf(caller), work, () => refuseUnread('tooMany'))
   return {
     document: (caller: Caller, query: Static<typeof EXPLORE_QUERY>, accountId?: string) =>
       inLine(caller, async () => documentOf(await explored(site, caller, query, accountId))),
-    file: async (request: Request, caller: Caller, query: Static<typeof EXPLORE_QUERY>, accountId?: string) =>
-      refuseForeign(request) ?? inLine(caller, async () => fileOf(await explored(site, caller, query, accountId))),
+    file: async (request: Request, caller: Caller, query: Static<typeof EXPLORE_QUERY>, accountId?: string) => {
+      const foreign = refuseForeign(request)
+      if (foreign !== undefined) return foreign
+      const end = await files.begin(accountId ?? clientOf(caller))
+      if (end === undefined) return refuseUnread('tooMany')
+      const found = await inLine(caller, () => explored(site, caller, query, accountId)).catch((bug: unknown) => {
+        end()
+        throw bug
+      })
+      if (!(found instanceof Response)) return fileOf(found, end)
+      end()
+      return found
+    },
   }
 }
 

@@ -3,7 +3,7 @@
 import { Type } from '@sinclair/typebox'
 import { Elysia, type Static, t } from 'elysia'
 import { CUSTOMERS_DIMENSIONS, DIMENSIONS } from '../../core/explore.ts'
-import { wholeExplored } from '../../ledger/reading/explore.ts'
+import { CUSTOMERS_ROWS_MAX, ROWS_MAX, wholeExplored } from '../../ledger/reading/explore.ts'
 import { inTurns } from '../../ledger/reading/loop-turns.ts'
 import { OneByOne } from '../../ledger/reading/one-by-one.ts'
 import { exploreDocument } from '../api/explore-document.ts'
@@ -56,8 +56,12 @@ export function exploreRoutes({ world: { reports, clock }, macro }: Parts) {
     const { asked } = explore
     if (isBound && asked.only.account?.some((id) => !accountIds.includes(id))) return missing()
     const only = isBound ? { ...asked.only, account: asked.only.account ?? accountIds } : asked.only
-    const rows = await wholeExplored(reports, caller.client, { query: { ...asked, only } })
-    if (rows === 'tooMuch') return wrong('step', 'This makes more than 50,000 rows: ask for a longer step, fewer days or a filter')
+    const rows = await wholeExplored(reports, caller.client, {
+      query: { ...asked, only },
+      rowsMax: isBound ? CUSTOMERS_ROWS_MAX : ROWS_MAX,
+    })
+    if (rows === 'tooMuch')
+      return wrong('step', `This makes more than ${isBound ? '5,000' : '50,000'} rows: ask for a longer step, fewer days or a filter`)
     if (typeof rows === 'string') return unread(rows)
     return inTurns(exploreDocument(rows, explore, !isBound))
   }
