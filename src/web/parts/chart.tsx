@@ -34,7 +34,7 @@ export function Bars({ days, series, showValue, point, open }: Acts & Readonly<{
 export const Legend = ({ series }: Readonly<{ series: readonly Pick<Series, 'name' | 'colour'>[] }>) => (
   <ul class="legend">
     {series.map(({ name, colour }) => (
-      <li key={name}>
+      <li key={`${name} ${colour}`}>
         <svg viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
           <rect width="10" height="10" rx="2" fill={colour} />
         </svg>

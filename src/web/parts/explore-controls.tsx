@@ -1,7 +1,7 @@
 /** What Explore asks for: a measure, what tells sums apart, steps and a span, and the filters that are on. */
 
 import { useState } from 'preact/hooks'
-import { type ExploreView, exploreSearch, filtersIn, namesIn, spansAt, type ThingName } from './explore-view.ts'
+import { type ExploreView, exploreSearch, filtersIn, idsText, namesIn, spansAt, type ThingName } from './explore-view.ts'
 import { Choice, Field } from './field.tsx'
 
 export const MEASURES = [
@@ -62,7 +62,7 @@ export const ExploreControls = ({ view, things, titleOf, show }: Controls) => {
               type="button"
               class="chip"
               aria-label={`Only ${thing} ${titleOf(thing, id)}: take away`}
-              onClick={() => change({ [thing]: ids.filter((one) => one !== id).join() })}
+              onClick={() => change({ [thing]: idsText(ids.filter((one) => one !== id)) })}
             >
               <span class="quiet">{thing}</span> <span class="cut">{titleOf(thing, id)}</span> <span aria-hidden="true">✕</span>
             </button>

@@ -7,7 +7,8 @@ import { Bars } from './chart.tsx'
 import { coloursOf, OTHERS_COLOUR } from './colours.ts'
 import type { Column } from './columns.ts'
 import { ExploreControls, MEASURES } from './explore-controls.tsx'
-import { type ExploreView, exploreSearch, exploreViewOf, type ThingName } from './explore-view.ts'
+import { type Thing, titlesOf } from './explore-titles.ts'
+import { type ExploreView, exploreSearch, exploreViewOf, idsText, type ThingName } from './explore-view.ts'
 import { PageHead } from './shell.tsx'
 import { showCount, showDay } from './show-time.ts'
 import { showUsd, sumUsd, usdNumber } from './show-usd.ts'
@@ -15,7 +16,6 @@ import { Empty, Show } from './state.tsx'
 import { Table } from './table.tsx'
 import { hasUpstreamCost, knownCostNote, upstreamCostOf } from './upstream-cost.ts'
 
-type Thing = Readonly<{ id: string; name: string }>
 type Usage = Readonly<Record<'input_tokens' | 'output_tokens' | 'cache_read_input_tokens' | 'cache_creation_input_tokens', number>>
 type Sums = Readonly<{
   requests: number
@@ -47,8 +47,8 @@ type Options = Readonly<{
   file: string
   things: readonly ThingName[]
   ask: (query: ExploreView) => PromiseLike<ApiResponse<Explored | Response>>
-  /** The address of the requests behind these things and the filters; undefined: no list has them alone. */
-  requestsOf: (only: Readonly<Partial<Record<ThingName, string>>>, view: ExploreView) => string | undefined
+  /** The address of the requests of a view; undefined: no list has them alone. */
+  requestsOf: (view: ExploreView) => string | undefined
 }>
 
 export const Explore = ({ lede, path, file, things, ask, requestsOf }: Options) => {
@@ -56,9 +56,7 @@ export const Explore = ({ lede, path, file, things, ask, requestsOf }: Options) 
   const view = exploreViewOf(query, Date.now())
   const search = exploreSearch(view)
   const { loaded, again } = useAsked(() => ask(view), [path, search])
-  const titles = new Map(
-    loaded.value?.data.flatMap((row) => row.things.map((it, at) => [`${loaded.value?.by[at]} ${it.id}`, titleOf(it)] as const)),
-  )
+  const titleOf = useMemo(() => titlesOf(loaded.value?.by ?? [], loaded.value?.data ?? []), [loaded.value])
   return (
     <>
       <PageHead title="Explore" lede={lede}>
@@ -66,12 +64,7 @@ export const Explore = ({ lede, path, file, things, ask, requestsOf }: Options) 
           CSV
         </a>
       </PageHead>
-      <ExploreControls
-        view={view}
-        things={things}
-        titleOf={(thing, id) => titles.get(`${thing} ${id}`) ?? id}
-        show={(changed) => route(path + changed)}
-      />
+      <ExploreControls view={view} things={things} titleOf={titleOf} show={(changed) => route(path + changed)} />
       <Show loaded={loaded} again={again} lines={12}>
         {(explored) =>
           explored.total.requests === 0 ? (
@@ -80,12 +73,13 @@ export const Explore = ({ lede, path, file, things, ask, requestsOf }: Options) 
             </Empty>
           ) : (
             <>
-              <ExploreChart explored={explored} />
+              <ExploreChart explored={explored} titleOf={titleOf} />
               <CostNote total={explored.total} />
               <ExploreTable
                 explored={explored}
-                only={(thing, id) => route(path + exploreSearch({ ...view, [thing]: id }))}
-                requestsOf={(only) => requestsOf({ ...view, ...only }, view)}
+                titleOf={titleOf}
+                only={(thing, id) => route(path + exploreSearch({ ...view, [thing]: idsText([id]) }))}
+                requestsOf={(only) => requestsOf({ ...view, ...only })}
               />
             </>
           )
@@ -100,23 +94,24 @@ const CostNote = ({ total }: Readonly<{ total: Sums }>) => {
   return note === null ? null : <p class="quiet">{note}</p>
 }
 
-const titleOf = ({ id, name }: Thing): string => (name === '' ? id : name)
-const titleOfAll = (things: readonly Thing[] | null): string => things?.map(titleOf).join(', ') ?? 'others'
+type TitleOf = (thing: ThingName, id: string) => string
+const titleOfAll = (titleOf: TitleOf, by: readonly ThingName[], things: readonly Thing[]): string =>
+  things.map(({ id }, at) => titleOf(by[at] ?? 'model', id)).join(', ')
 
 const placeText = (place: string): string => (place.length > 10 ? `${showDay(place.slice(0, 10))}, ${place.slice(11, 16)}` : showDay(place))
 
-const ExploreChart = ({ explored }: Readonly<{ explored: Explored }>) => {
-  const { measure, places, series, total } = explored
+const ExploreChart = ({ explored, titleOf }: Readonly<{ explored: Explored; titleOf: TitleOf }>) => {
+  const { by, measure, places, series, total } = explored
   const [at, setAt] = useState<number | null>(null)
   const days = useMemo(() => places.map((place) => (explored.step === 'hour' ? place.slice(11, 16) : showDay(place))), [explored])
   const drawn = useMemo(() => {
-    const colours = coloursOf(series.flatMap(({ things }) => (things === null ? [] : [titleOfAll(things)])))
+    const colours = coloursOf(series.flatMap(({ things }) => (things === null ? [] : [idOf(things)])))
     return series.map(({ things, values }) => ({
-      name: titleOfAll(things),
-      colour: (things === null ? undefined : colours.get(titleOfAll(things))) ?? OTHERS_COLOUR,
+      name: things === null ? 'others' : titleOfAll(titleOf, by, things),
+      colour: (things === null ? undefined : colours.get(idOf(things))) ?? OTHERS_COLOUR,
       values: values.map((value) => usdNumber(value ?? '0')),
     }))
-  }, [explored])
+  }, [explored, titleOf])
   if (measure === 'cache_hits') return <p class="note">Rates do not add up to bars: the table below has them.</p>
   const isUsd = measure === 'spend'
   const show = (exact: string): string => (isUsd ? showUsd(exact) : showCount(Number(exact)))
@@ -144,12 +139,17 @@ const ExploreChart = ({ explored }: Readonly<{ explored: Explored }>) => {
   )
 }
 
+/** Of one thing its id, by which it has the same colour on every page. */
+const idOf = (things: readonly Thing[]): string =>
+  (things.length === 1 ? things[0]?.id : undefined) ?? JSON.stringify(things.map(({ id }) => id))
+
 const percent = (thousandths: number | null): string => (thousandths === null ? '–' : `${(thousandths / 10).toFixed(1)} %`)
 const heading = (name: ThingName): string => `${name[0]?.toUpperCase()}${name.slice(1)}`
 const count = (name: string, of: (row: Row) => number): Column<Row> => ({ name, isFigure: true, by: of, cell: (row) => showCount(of(row)) })
 
 type TableOptions = Readonly<{
   explored: Explored
+  titleOf: TitleOf
   only: (thing: ThingName, id: string) => void
   requestsOf: (only: Readonly<Partial<Record<ThingName, string>>>) => string | undefined
 }>
@@ -162,7 +162,7 @@ const ExploreTable = (options: TableOptions) => {
       label={`Sums by ${names.join(' and ')}`}
       columns={[...names.map((name, at) => thingColumn(options, name, at)), ...sumColumns(options)]}
       rows={rows}
-      keyOf={({ things }) => JSON.stringify(things.map(({ id }) => id))}
+      keyOf={({ things }) => idOf(things)}
       isAll
       isLast={({ things }) => things.length === 0}
       kept="explore"
@@ -171,15 +171,15 @@ const ExploreTable = (options: TableOptions) => {
   )
 }
 
-const thingColumn = ({ explored, only }: TableOptions, name: ThingName, at: number): Column<Row> => ({
+const thingColumn = ({ explored, titleOf, only }: TableOptions, name: ThingName, at: number): Column<Row> => ({
   name: heading(name),
-  by: ({ things }) => titleOfAll(things.slice(at, at + 1)),
+  by: ({ things }) => (things[at] === undefined ? 'others' : titleOf(name, things[at].id)),
   cell: ({ things }) => {
     const thing = things[at]
     if (thing === undefined) return <span class="thing">{at === 0 ? `${showCount(explored.others?.count ?? 0)} others` : ''}</span>
     return (
       <button type="button" class="as-link thing" title={`Show this ${name} alone`} onClick={() => only(name, thing.id)}>
-        {titleOf(thing)}
+        {titleOf(name, thing.id)}
       </button>
     )
   },
@@ -191,7 +191,8 @@ const sumColumns = ({ explored, requestsOf }: TableOptions): readonly Column<Row
     ...count('Requests', ({ requests }) => requests),
     onCard: 'first',
     cell: ({ requests, things }) => {
-      const address = things.length === 0 ? undefined : requestsOf(Object.fromEntries(things.map(({ id }, at) => [explored.by[at], id])))
+      const address =
+        things.length === 0 ? undefined : requestsOf(Object.fromEntries(things.map(({ id }, at) => [explored.by[at], idsText([id])])))
       return address === undefined ? showCount(requests) : <a href={address}>{showCount(requests)}</a>
     },
   },

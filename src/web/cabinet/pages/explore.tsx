@@ -1,13 +1,15 @@
 /** What the account spent and used, by what its people ask. Rules: pages.md "Explore". */
 
 import { Explore as Exploring } from '../../parts/explore.tsx'
-import { momentsOf } from '../../parts/explore-view.ts'
+import { momentsOf, onlyOf } from '../../parts/explore-view.ts'
 import { type AccountPageProps, pathOf } from '../account-path.ts'
 import { api } from '../api.ts'
 import { searchOf } from '../spend-view.ts'
 
 const LEDE = 'What was spent on what, to the last digit. Days, weeks and months are UTC.'
 const THINGS = ['model', 'key', 'format', 'outcome', 'tag'] as const
+/** The list of requests knows no format. */
+const LISTED = ['model', 'key', 'outcome', 'tag'] as const
 
 export const Explore = ({ account }: AccountPageProps) => (
   <Exploring
@@ -16,10 +18,9 @@ export const Explore = ({ account }: AccountPageProps) => (
     file={`/cabinet/api/accounts/${encodeURIComponent(account.id)}/explore.csv`}
     things={THINGS}
     ask={(query) => api.accounts({ accountId: account.id }).explore.get({ query })}
-    requestsOf={({ format, model, key, outcome, tag }, view) => {
-      const values = [model, key, outcome, tag].filter((one) => one !== undefined)
-      if (format || values.some((one) => one.includes(',') || one.startsWith('('))) return undefined
-      return pathOf(account.id, 'requests') + searchOf({ model, key, outcome, tag, ...momentsOf(view) })
+    requestsOf={(asked) => {
+      const only = onlyOf(asked, LISTED)
+      return only && pathOf(account.id, 'requests') + searchOf({ ...only, ...momentsOf(asked) })
     }}
   />
 )

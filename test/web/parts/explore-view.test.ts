@@ -1,0 +1,65 @@
+/** What Explore's page makes of its address and of names: a comma in an id is no end of it, and things that share a name are told apart. Rules: pages.md "Explore". */
+
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { DIMENSIONS } from '../../../src/core/explore.ts'
+import { exploreOf } from '../../../src/web/api/explore-query.ts'
+import { titlesOf } from '../../../src/web/parts/explore-titles.ts'
+import { exploreSearch, exploreViewOf, filtersIn, idsText, onlyOf } from '../../../src/web/parts/explore-view.ts'
+import { runs } from '../../support/property-runs.ts'
+
+const LISTED = ['model', 'key', 'tag'] as const
+
+test('ids of any form that a model may have, with commas, are the same behind the address', () => {
+  const id = fc.stringMatching(/^[!#-)+-[\]-~]{1,12}$/)
+  fc.assert(
+    fc.property(fc.array(id, { minLength: 1, maxLength: 5 }), (ids) => {
+      const search = exploreSearch({ model: idsText(ids), by: 'key' })
+      const view = exploreViewOf(Object.fromEntries(new URLSearchParams(search)), 0)
+      expect(filtersIn(view)).toEqual([['model', ids]])
+      const asked = exploreOf({ model: idsText(ids) }, 0, DIMENSIONS)
+      expect('asked' in asked && asked.asked.only.model).toEqual(ids)
+      expect(onlyOf({ model: idsText(ids) }, LISTED)).toEqual(
+        ids.length > 1 || ids[0]?.startsWith('(') ? undefined : { model: ids[0] ?? '' },
+      )
+    }),
+    { numRuns: runs(100) },
+  )
+})
+
+test('the requests behind a sum are a list only where one of each stands for itself, of kinds that the list knows', () => {
+  expect(onlyOf({ model: 'm', tag: 'team:a' }, LISTED)).toEqual({ model: 'm', tag: 'team:a' })
+  for (const view of [{ model: 'm,n' }, { tag: '(none)' }, { tag: '(other)' }, { format: 'chat' }])
+    expect(onlyOf(view, LISTED)).toBeUndefined()
+})
+
+test('things of a kind that share a name have the end of their ids, others their names, and what is in no row its id', () => {
+  const rows = [
+    {
+      things: [
+        { id: 'key_000001', name: 'app' },
+        { id: 'app', name: '' },
+      ],
+    },
+    {
+      things: [
+        { id: 'key_000002', name: 'app' },
+        { id: 'opus', name: '' },
+      ],
+    },
+    {
+      things: [
+        { id: 'key_000003', name: 'laptop' },
+        { id: 'opus', name: '' },
+      ],
+    },
+  ]
+  const titleOf = titlesOf(['key', 'model'], rows)
+  expect(['key_000001', 'key_000002', 'key_000003', 'key_9'].map((id) => titleOf('key', id))).toEqual([
+    'app (…000001)',
+    'app (…000002)',
+    'laptop',
+    'key_9',
+  ])
+  expect(['app', 'opus'].map((id) => titleOf('model', id))).toEqual(['app', 'opus'])
+})
