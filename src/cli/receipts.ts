@@ -45,8 +45,9 @@ function listReceipts(context: CommandContext, options: ListOptions): ExitCode |
   const account = accountName === undefined ? undefined : accountNamed(context, accountName)
   if (isStop(account)) return account
   const only = overHold ? 'over hold' : waived ? 'waived' : undefined
-  const query = { keyId: key?.id, accountId: account?.id, modelId: model, tag, outcome, only, from, to, after: cursor, limit } as const
-  const found = readReport(context, ({ receipts }) => ({ page: receipts.list(query) }))
+  const of = { ...(key === undefined ? {} : { keyIds: [key.id] }), ...(account === undefined ? {} : { accountIds: [account.id] }) }
+  const filter = { ...(model === undefined ? {} : { modelIds: [model] }), ...(outcome === undefined ? {} : { outcomes: [outcome] }), tag }
+  const found = readReport(context, ({ receipts }) => ({ page: receipts.list({ of, ...filter, only, from, to, after: cursor, limit }) }))
   if (isStop(found)) return found
   return found.page === undefined ? wrongUse('this cursor is of another list') : sayPage(context, found.page, receiptDocument, receiptTable)
 }

@@ -1,5 +1,6 @@
 /** People and what each may see: the members of accounts, and operators. Rules: pages.md "People". */
 
+import { findPeople } from './find-people.ts'
 import type { PeopleSql, Subject } from './people-sql.ts'
 import type { Person } from './sessions.ts'
 import { newRowId } from './token.ts'
@@ -141,6 +142,11 @@ export class Memberships {
   async makeOperator(personId: string): Promise<void> {
     const make = 'INSERT INTO operators (person, created_at) VALUES ($person, $now) ON CONFLICT DO NOTHING'
     await this.#sql.run(make, { person: personId, now: this.#now() })
+  }
+
+  /** The first few whose e-mail or name has that text, in lower case. */
+  find(text: string, rows: number): Promise<readonly Person[]> {
+    return findPeople(this.#sql, text, rows)
   }
 
   async list(): Promise<readonly ListedPerson[]> {

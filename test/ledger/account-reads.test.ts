@@ -179,7 +179,7 @@ test('of another account nothing is known: no key, request, credit, spend, and n
   const of = { accountId: 'acc_c', limit: 5 }
   expect(reads.key({ kind: 'accountKey', keyId: 'key_a', accountId: 'acc_c' })).toBeUndefined()
   expect(reads.receipt({ kind: 'accountReceipt', requestId: 'req_a', accountId: 'acc_c' })).toBeUndefined()
-  expect(reads.receipts({ kind: 'accountReceipts', ...of, keyId: 'key_a' })).toBeUndefined()
+  expect(reads.receipts({ kind: 'accountReceipts', ...of, keyIds: ['key_a'] })).toBeUndefined()
   expect(reads.receipts({ kind: 'accountReceipts', ...of, after: 'req_a' })).toBeUndefined()
   expect(reads.keys({ kind: 'accountKeys', ...of, after: 'key_a' })).toBeUndefined()
   expect(reads.credits({ kind: 'accountCredits', ...of, after: 'crd_1' })).toBeUndefined()

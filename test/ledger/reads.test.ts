@@ -171,6 +171,7 @@ test('every kind of question of the pages is answered by the thread, also when n
   const found = await Promise.all([
     reads.ask('person:1', { kind: 'account', ...of }),
     reads.ask('person:1', { kind: 'accountKeys', ...of, ...page }),
+    reads.ask('person:1', { kind: 'accountPlans', ...of }),
     reads.ask('person:2', { kind: 'accountKey', ...of, keyId: 'key_a' }),
     reads.ask('person:2', { kind: 'accountReceipts', ...of, ...page }),
     reads.ask('person:3', { kind: 'accountReceipt', ...of, requestId: 'req_of_pages' }),
@@ -189,6 +190,6 @@ test('every kind of question of the pages is answered by the thread, also when n
     reads.ask('person:9', { kind: 'alertFacts', day: 20_833, ...page }),
   ])
   for (const finding of found) expect(finding).toBeObject()
-  expect(found[2]).toMatchObject({ id: 'key_a', lastUsedAt: 1_800_000_001_000 } as object)
+  expect(found[3]).toMatchObject({ id: 'key_a', lastUsedAt: 1_800_000_001_000 } as object)
   expect(await reads.ask('person:1', { kind: 'account', accountId: 'acc_none' })).toBeUndefined()
 })

@@ -41,8 +41,9 @@ const written: fc.Arbitrary<Written> = fc.record({
 
 const query = fc.record({
   of: fc.oneof(
-    fc.constantFrom(...KEYS).map((keyId) => ({ keyId })),
-    fc.constantFrom('acc_shared', 'acc_c').map((accountId) => ({ accountId })),
+    fc.subarray([...KEYS], { minLength: 1 }).map((keyIds) => ({ keyIds })),
+    fc.subarray(['acc_shared', 'acc_c'], { minLength: 1 }).map((accountIds) => ({ accountIds })),
+    fc.record({ keyIds: fc.subarray([...KEYS], { minLength: 1 }), accountIds: fc.subarray(['acc_shared', 'acc_c'], { minLength: 1 }) }),
   ),
   from: fc.option(
     fc.nat(21).map((n) => NOW + n),
@@ -52,8 +53,8 @@ const query = fc.record({
     fc.nat(21).map((n) => NOW + n),
     { nil: undefined },
   ),
-  modelId: fc.option(fc.constantFrom(...MODELS), { nil: undefined }),
-  outcome: fc.option(fc.constantFrom(...OUTCOMES), { nil: undefined }),
+  modelIds: fc.option(fc.subarray([...MODELS], { minLength: 1 }), { nil: undefined }),
+  outcomes: fc.option(fc.subarray([...OUTCOMES], { minLength: 1 }), { nil: undefined }),
   limit: fc.integer({ min: 1, max: 7 }),
 })
 
@@ -102,11 +103,12 @@ function walk(pages: ReceiptPages, asked: PageQuery): string[] {
 const ACCOUNT_OF = { key_a: 'acc_shared', key_b: 'acc_shared', key_c: 'acc_c' } as const
 
 const matches = (row: Written, asked: PageQuery): boolean =>
-  ('keyId' in asked.of ? row.keyId === asked.of.keyId : ACCOUNT_OF[row.keyId] === asked.of.accountId) &&
+  (asked.of.keyIds?.includes(row.keyId) ?? true) &&
+  (asked.of.accountIds?.includes(ACCOUNT_OF[row.keyId]) ?? true) &&
   row.at >= (asked.from ?? 0) &&
   row.at < (asked.to ?? Number.POSITIVE_INFINITY) &&
-  (asked.modelId ?? row.modelId) === row.modelId &&
-  (asked.outcome ?? row.outcome) === row.outcome
+  (asked.modelIds?.includes(row.modelId) ?? true) &&
+  (asked.outcomes?.includes(row.outcome) ?? true)
 
 test(
   'the pages of any query hold each receipt of it once, newest first, wherever the page table ends',
@@ -147,10 +149,10 @@ describe('a page', () => {
     write(machine, 'req_a', { ...row, keyId: 'key_a' })
     write(machine, 'req_c', { ...row, keyId: 'key_c' })
     const pages = new ReceiptPages(machine.db)
-    expect(pages.page({ of: { keyId: 'key_a' }, after: 'req_a', limit: 5 })).toEqual({ rows: [], next: null })
-    expect(pages.page({ of: { keyId: 'key_a' }, after: 'req_c', limit: 5 })).toBeUndefined()
-    expect(pages.page({ of: { keyId: 'key_a' }, after: 'req_none', limit: 5 })).toBeUndefined()
-    expect(pages.page({ of: { keyId: 'key_none' }, limit: 5 })).toEqual({ rows: [], next: null })
+    expect(pages.page({ of: { keyIds: ['key_a'] }, after: 'req_a', limit: 5 })).toEqual({ rows: [], next: null })
+    expect(pages.page({ of: { keyIds: ['key_a'] }, after: 'req_c', limit: 5 })).toBeUndefined()
+    expect(pages.page({ of: { keyIds: ['key_a'] }, after: 'req_none', limit: 5 })).toBeUndefined()
+    expect(pages.page({ of: { keyIds: ['key_none'] }, limit: 5 })).toEqual({ rows: [], next: null })
     machine.close()
   })
 
@@ -191,7 +193,7 @@ describe('a page', () => {
       cacheLostPicos: null,
     } as const
     const pages = new ReceiptPages(machine.db)
-    expect(pages.page({ of: { keyId: 'key_c' }, limit: 1 })).toEqual({ rows: [expected], next: null })
+    expect(pages.page({ of: { keyIds: ['key_c'] }, limit: 1 })).toEqual({ rows: [expected], next: null })
     expect(pages.receipt('req_whole')).toEqual(expected)
     expect(pages.receipt('req_none')).toBeUndefined()
     machine.close()
@@ -202,7 +204,7 @@ describe('a page', () => {
     write(machine, 'req_first', { keyId: 'key_c', modelId: 'large', outcome: 'complete', at: NOW })
     copyReceipts(machine, 10_000)
     const pages = new ReceiptPages(machine.db)
-    const asked = { of: { keyId: 'key_c' }, modelId: 'large', outcome: 'fault', limit: 5 } as const
+    const asked = { of: { keyIds: ['key_c'] }, modelIds: ['large'], outcomes: ['fault'], limit: 5 } as const
     const first = pages.page(asked)
     expect(first?.rows).toEqual([])
     expect(first?.next).toBe('req_copy_1')
@@ -240,7 +242,7 @@ describe('the page table', () => {
       const machine = openMachine(path, 'boot-2')
       expect(machine.db.query('SELECT count(*) FROM receipt_pages').values()).toEqual([[4_096n]])
       expect(machine.db.query("SELECT value FROM meta WHERE name = 'paged'").values()).toEqual([['4096']])
-      expect(walk(new ReceiptPages(machine.db), { of: { keyId: 'key_a' }, limit: 1_000 })).toHaveLength(4_200)
+      expect(walk(new ReceiptPages(machine.db), { of: { keyIds: ['key_a'] }, limit: 1_000 })).toHaveLength(4_200)
       expect(machine.differences()).toEqual([])
       machine.close()
     },

@@ -5,6 +5,7 @@ import { peopleOnPostgres } from '../support/people-place.ts'
 import { postgresSuite } from '../support/postgres.ts'
 
 const FILES = [
+  './find-people.test.ts',
   './links.test.ts',
   '../web/api/sign-in.test.ts',
   '../web/api/guard.test.ts',

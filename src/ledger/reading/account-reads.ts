@@ -9,7 +9,16 @@ import { credits } from '../../../db/schema/credits.ts'
 import { models } from '../../../db/schema/prices.ts'
 import type { ReceiptRow } from '../columns/receipt.ts'
 import { type Connection, ormOf } from '../sql/connection.ts'
-import type { AccountAtRest, AccountCredit, AccountReceipt, ListedKey, OtherCall, ReceiptWithCalls, SpendPart } from './account-reports.ts'
+import type {
+  AccountAtRest,
+  AccountCredit,
+  AccountFindings,
+  AccountReceipt,
+  ListedKey,
+  OtherCall,
+  ReceiptWithCalls,
+  SpendPart,
+} from './account-reports.ts'
 import type { AttemptRow } from './attempt-rows.ts'
 import { accountColumns, listedKey, listedKeyColumns } from './key-columns.ts'
 import { type Page, pageOf } from './page.ts'
@@ -69,9 +78,17 @@ export class AccountReads {
     return key === undefined ? undefined : listedKey(key)
   }
 
-  receipts({ kind: _, accountId, keyId, ...query }: QuestionOf<'accountReceipts'>): Page<AccountReceipt> | undefined {
-    if (keyId === undefined ? this.#numberOf(accountId) === undefined : this.#keyNumber(accountId, keyId) === undefined) return undefined
-    const page = this.#pages.page({ of: keyId === undefined ? { accountId } : { keyId }, ...query })
+  plans({ accountId }: QuestionOf<'accountPlans'>): AccountFindings['accountPlans'] {
+    const account = this.#statements.account.get({ accountId })
+    if (account === undefined) return undefined
+    const found = this.#statements.plans.all({ account: account.number, limit: KEYS_COUNTED_MAX })
+    return { ofKeys: found.map(({ plan }) => plan), ofNewKeys: account.plan }
+  }
+
+  receipts({ kind: _, accountId, keyIds, ...query }: QuestionOf<'accountReceipts'>): Page<AccountReceipt> | undefined {
+    if (this.#numberOf(accountId) === undefined || keyIds?.some((keyId) => this.#keyNumber(accountId, keyId) === undefined))
+      return undefined
+    const page = this.#pages.page({ of: { accountIds: [accountId], keyIds }, ...query })
     return page && { rows: page.rows.map(publicReceipt), next: page.next }
   }
 
@@ -146,6 +163,9 @@ function prepare(db: Connection) {
       { account: number; limit: number }
     >(`SELECT count(*) AS count, max(last_used_at) AS used, max(last_synced_at) AS synced
       FROM (SELECT last_used_at, last_synced_at FROM keys WHERE account_number = $account LIMIT $limit) k`),
+    plans: db.query<{ plan: string }, { account: number; limit: number }>(
+      'SELECT DISTINCT plan FROM (SELECT plan FROM keys WHERE account_number = $account LIMIT $limit) k ORDER BY plan',
+    ),
     keyNumber: orm
       .select({ number: keys.number })
       .from(keys)

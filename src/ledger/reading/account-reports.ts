@@ -6,12 +6,12 @@
 import type { BudgetWindow } from '../../core/alerts.ts'
 import type { KeyRecord } from '../../core/key.ts'
 import type { Picos } from '../../core/money.ts'
-import type { Outcome, UsageSource } from '../../core/outcome.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Per } from '../../core/windows.ts'
 import type { CustomersReceipt } from '../columns/receipt.ts'
 import type { BudgetSetter, CreditKind } from '../operation.ts'
 import type { Page } from './page.ts'
+import type { ReceiptFilter } from './receipt-filter.ts'
 
 /** `after`: the `next` of the page before. Times are Unix milliseconds, days whole UTC days since 1970, both ends of a span of days included. */
 export type AccountQuestion =
@@ -19,22 +19,21 @@ export type AccountQuestion =
   /** Newest first. */
   | Readonly<{ kind: 'accountKeys'; accountId: string; after?: string; limit: number }>
   | Readonly<{ kind: 'accountKey'; accountId: string; keyId: string }>
+  /** The plans that the account's keys have, each once, and that of new keys. */
+  | Readonly<{ kind: 'accountPlans'; accountId: string }>
   /** What the windows of `now` (Unix milliseconds) have of budgets: of the account (`keyId` null), or of its key as well. `plans`: of its keys of each of these together, too. */
   | Readonly<{ kind: 'budgets'; accountId: string; keyId: string | null; plans: readonly string[]; now: number }>
   /** Newest first, by settle: `from` and later, before `to`. A page may hold fewer than `limit`, even none, and have a next one: it looks at 10,000 at most. */
-  | Readonly<{
+  | (Readonly<{
       kind: 'accountReceipts'
       accountId: string
+      keyIds?: readonly string[]
       from?: number
       to?: number
-      keyId?: string
-      modelId?: string
-      outcome?: Outcome
-      usageSource?: UsageSource
-      tag?: string
       after?: string
       limit: number
-    }>
+    }> &
+      Omit<ReceiptFilter, 'upstreams'>)
   | Readonly<{ kind: 'accountReceipt'; accountId: string; requestId: string }>
   /** Newest first. */
   | Readonly<{ kind: 'accountCredits'; accountId: string; after?: string; limit: number }>
@@ -87,6 +86,7 @@ export type AccountFindings = {
   account: AccountAtRest | undefined
   accountKeys: Page<ListedKey> | undefined
   accountKey: ListedKey | undefined
+  accountPlans: Readonly<{ ofKeys: readonly string[] /** Null: the default. */; ofNewKeys: string | null }> | undefined
   budgets: BudgetsAtRest | undefined
   accountReceipts: Page<AccountReceipt> | undefined
   accountReceipt: ReceiptWithCalls | undefined

@@ -98,8 +98,8 @@ export class ConsoleReads {
     return Object.fromEntries(found.flatMap(({ id, name }) => (name === '' ? [] : [[id, name]])))
   }
 
-  receipts({ kind: _, accountId, keyId, modelId, outcome, tag, only, from, to, after, limit }: QuestionOf<'allReceipts'>) {
-    return this.#receipts.list({ accountId, keyId, modelId, outcome, tag, only, from, to, after, limit })
+  receipts({ kind: _, after, ...query }: QuestionOf<'allReceipts'>) {
+    return this.#receipts.list({ after, ...query })
   }
 
   receipt({ requestId }: QuestionOf<'anyReceipt'>): ConsoleFindings['anyReceipt'] {

@@ -1,7 +1,6 @@
 /** Questions of operators about everything, and their answers; the lists are those of the command line. Rules: operator.md "Lists"; ledger.md "Reads". */
 
 import type { Picos } from '../../core/money.ts'
-import type { Outcome } from '../../core/outcome.ts'
 import type { Prices } from '../../core/pricing.ts'
 import type { ReceiptRow } from '../columns/receipt.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'
@@ -14,6 +13,7 @@ import type { MarginPart, MarginQuery } from './margin-reads.ts'
 import type { AuditRow, CreditRow } from './operator-lists.ts'
 import type { OrderedReceiptsPart, OrderedReceiptsQuery } from './ordered-receipts.ts'
 import type { Page } from './page.ts'
+import type { ReceiptFilter, ReceiptsOf } from './receipt-filter.ts'
 import type { RepricedPart } from './repriced-receipts.ts'
 
 type Paging = Readonly<{ after?: string; limit: number }>
@@ -30,18 +30,8 @@ export type ConsoleQuestion =
   | (Readonly<{ kind: 'orderedAccounts' }> & OrderedQuery<AccountOrder>)
   /** Keys in the same way, of one account or all. */
   | (Readonly<{ kind: 'orderedKeys' }> & OrderedQuery<KeyOrder>)
-  /** Receipts; of a key or account in the order of settles, otherwise by request id. `only`: receipts that cost more than was held, or that were waived. */
-  | (Readonly<{
-      kind: 'allReceipts'
-      accountId?: string
-      keyId?: string
-      modelId?: string
-      outcome?: Outcome
-      tag?: string
-      only?: 'over hold' | 'waived'
-    }> &
-      Range &
-      Paging)
+  /** Receipts; of keys or accounts in the order of settles, otherwise by request id. `only`: receipts that cost more than was held, or that were waived. */
+  | (Readonly<{ kind: 'allReceipts'; of?: ReceiptsOf; only?: 'over hold' | 'waived' }> & ReceiptFilter & Range & Paging)
   /** A part of the receipts in the order of a figure. */
   | (Readonly<{ kind: 'orderedReceipts' }> & OrderedReceiptsQuery)
   /** The names of accounts and keys by their ids; an id without a name, or of nothing, is left out. */

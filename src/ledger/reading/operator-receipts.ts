@@ -3,27 +3,23 @@
  * Rules: operator.md "Lists"; ledger.md "Pages".
  */
 
-import type { Outcome } from '../../core/outcome.ts'
 import type { ReceiptRow } from '../columns/receipt.ts'
 import type { Connection } from '../sql/connection.ts'
 import type { AttemptRow } from './attempt-rows.ts'
 import { idAt, type Range } from './operator-lists.ts'
 import { LOOKED_AT_MAX, type Page, type Paging } from './page.ts'
+import { NO_UPSTREAM, type ReceiptFilter, type ReceiptsOf } from './receipt-filter.ts'
 import { ReceiptPages } from './receipt-pages.ts'
 
 /** `only`: receipts that cost more than was held, or receipts that were waived. */
 export type ReceiptsQuery = Paging &
-  Range &
-  Readonly<{
-    keyId: string | undefined
-    accountId: string | undefined
-    modelId: string | undefined
-    outcome: Outcome | undefined
-    tag?: string | undefined
-    only: 'over hold' | 'waived' | undefined
-  }>
+  Partial<Range> &
+  ReceiptFilter &
+  Readonly<{ of?: ReceiptsOf; only?: 'over hold' | 'waived' | undefined }>
 
-type Candidate = { requestId: string; keyId: string; accountId: string; modelId: string; outcome: string; tag: string | null }
+type Candidate = Record<'requestId' | 'keyId' | 'accountId' | 'modelId' | 'outcome' | 'format' | 'upstream' | 'basis', string> & {
+  tag: string | null
+}
 
 /** The conditions of `only`; each is that of an index. */
 const ONLY = { 'over hold': 'AND cost_picos > hold_picos', waived: 'AND waived_picos > 0' }
@@ -40,12 +36,9 @@ export class OperatorReceipts {
     this.#pages = new ReceiptPages(db)
   }
 
-  /** For a key or account, times are those of settles; otherwise the times at which requests came in. Undefined: `after` is no place in this list. */
-  list(query: ReceiptsQuery): Page<ReceiptRow> | undefined {
-    const { keyId, accountId, only } = query
-    if (only === undefined && keyId !== undefined) return this.#pages.page({ ...query, of: { keyId } })
-    if (only === undefined && accountId !== undefined) return this.#pages.page({ ...query, of: { accountId } })
-    return this.#byRequest(query)
+  /** Of keys or accounts, times are those of settles; otherwise the times at which requests came in. Undefined: `after` is no place in this list. */
+  list({ of = {}, only, ...query }: ReceiptsQuery): Page<ReceiptRow> | undefined {
+    return only === undefined && this.#pages.isWalked(of) ? this.#pages.page({ ...query, of }) : this.#byRequest({ ...query, of, only })
   }
 
   /** Undefined: there is no such receipt. */
@@ -78,10 +71,11 @@ export class OperatorReceipts {
       LAST_ID,
     )
     const query = this.#db.query<Candidate, [string, string]>(
-      `SELECT request_id AS "requestId", k.id AS "keyId", a.id AS "accountId", m.id AS "modelId", outcome, tag
-       FROM (SELECT request_id, key_number, account_number, price_number, outcome, tag FROM receipts
+      `SELECT request_id AS "requestId", k.id AS "keyId", a.id AS "accountId", m.id AS "modelId", coalesce(u.name, '${NO_UPSTREAM}') AS upstream, format, basis, outcome, tag
+       FROM (SELECT request_id, key_number, account_number, price_number, upstream_number, format, basis, outcome, tag FROM receipts
            WHERE request_id < ? AND request_id >= ? ${only === undefined ? '' : ONLY[only]} ORDER BY request_id DESC LIMIT ${TOGETHER}) r
          CROSS JOIN keys k CROSS JOIN accounts a CROSS JOIN price_versions p CROSS JOIN models m
+         LEFT JOIN upstreams u ON u.number = r.upstream_number
        WHERE k.number = r.key_number AND a.number = r.account_number AND p.number = r.price_number AND m.number = p.model_number
        ORDER BY request_id DESC`,
     )
@@ -100,9 +94,14 @@ export class OperatorReceipts {
   }
 }
 
-const isWanted = (row: Candidate, { keyId, accountId, modelId, outcome, tag }: ReceiptsQuery): boolean =>
-  (keyId === undefined || row.keyId === keyId) &&
-  (accountId === undefined || row.accountId === accountId) &&
-  (modelId === undefined || row.modelId === modelId) &&
-  (outcome === undefined || row.outcome === outcome) &&
+const isAmong = (values: readonly string[] | undefined, value: string): boolean => values === undefined || values.includes(value)
+
+const isWanted = (row: Candidate, { of = {}, modelIds, outcomes, upstreams, formats, usageSource, tag }: ReceiptsQuery): boolean =>
+  isAmong(of.keyIds, row.keyId) &&
+  isAmong(of.accountIds, row.accountId) &&
+  isAmong(modelIds, row.modelId) &&
+  isAmong(outcomes, row.outcome) &&
+  isAmong(upstreams, row.upstream) &&
+  isAmong(formats, row.format) &&
+  (usageSource === undefined || row.basis === usageSource) &&
   (tag === undefined || row.tag === tag)

@@ -3,12 +3,12 @@
  * order; the asker puts parts together and says how far they went. Rules: operator.md "Lists"; ledger.md "Reads".
  */
 
-import type { Outcome } from '../../core/outcome.ts'
 import type { ReceiptRow } from '../columns/receipt.ts'
 import type { Connection, Value } from '../sql/connection.ts'
 import { numbersIn, textsIn } from '../sql/sql-list.ts'
 import { idAt } from './operator-lists.ts'
 import { LOOKED_AT_MAX } from './page.ts'
+import { FILTERED, filterValues, type ReceiptFilter, type ReceiptsOf } from './receipt-filter.ts'
 import { ReceiptPages } from './receipt-pages.ts'
 
 export const RECEIPT_ORDERS = {
@@ -20,19 +20,16 @@ export const RECEIPT_ORDERS = {
 export type ReceiptOrder = keyof typeof RECEIPT_ORDERS
 
 /** All fall. `below`: the last receipt that was shown, and its figure. `after`: the `next` of the part before. Times as in the other lists of receipts. */
-export type OrderedReceiptsQuery = Readonly<{
-  order: ReceiptOrder
-  keyId?: string
-  accountId?: string
-  modelIds?: readonly string[]
-  outcomes?: readonly Outcome[]
-  tag?: string
-  from?: number
-  to: number
-  after?: string
-  below?: Readonly<{ value: string; requestId: string }>
-  limit: number
-}>
+export type OrderedReceiptsQuery = ReceiptFilter &
+  Readonly<{
+    order: ReceiptOrder
+    of?: ReceiptsOf
+    from?: number
+    to: number
+    after?: string
+    below?: Readonly<{ value: string; requestId: string }>
+    limit: number
+  }>
 
 /** `values`: the figure of each row. `looked`: how many receipts this part looked at. */
 export type OrderedReceiptsPart = Readonly<{ rows: readonly ReceiptRow[]; values: readonly string[]; next: string | null; looked: number }>
@@ -60,10 +57,8 @@ export class OrderedReceipts {
     })()
   }
 
-  #walked({ keyId, accountId, from, to, after }: OrderedReceiptsQuery): Walked | undefined {
-    const range = { from, to, after }
-    if (keyId !== undefined) return this.#pages.numbers({ of: { keyId }, ...range }, LOOKED_AT_MAX)
-    if (accountId !== undefined) return this.#pages.numbers({ of: { accountId }, ...range }, LOOKED_AT_MAX)
+  #walked({ of = {}, from, to, after }: OrderedReceiptsQuery): Walked | undefined {
+    if (this.#pages.isWalked(of)) return this.#pages.numbers({ of, from, to, after }, LOOKED_AT_MAX)
     const end = idAt('req', to)
     const rows = this.#db
       .query<{ number: bigint; id: string }, [string, string]>(
@@ -73,27 +68,23 @@ export class OrderedReceipts {
     return { numbers: rows.map(({ number }) => Number(number)), next: rows.length < LOOKED_AT_MAX ? null : (rows.at(-1)?.id ?? null) }
   }
 
-  #found({ order, modelIds, outcomes, tag, below, limit }: OrderedReceiptsQuery, numbers: readonly number[]) {
+  #found({ order, of = {}, below, limit, ...filter }: OrderedReceiptsQuery, numbers: readonly number[]) {
     const value = RECEIPT_ORDERS[order]
-    const conditions = [
-      ...(modelIds === undefined ? [] : [`m.id IN (${textsIn('$models')})`]),
-      ...(outcomes === undefined ? [] : [`r.outcome IN (${textsIn('$outcomes')})`]),
-      ...(tag === undefined ? [] : ['r.tag = $tag']),
-      ...(below === undefined ? [] : [`(${value}, r.request_id) < (CAST(CAST($value AS TEXT) AS BIGINT), $id)`]),
-    ]
+    const behind = below === undefined ? '' : `AND (${value}, r.request_id) < (CAST(CAST($value AS TEXT) AS BIGINT), $id)`
+    const accounts = of.accountIds === undefined ? null : JSON.stringify(of.accountIds)
     const values: Record<string, Value> = {
       numbers: JSON.stringify(numbers),
       rows: limit,
-      ...(modelIds === undefined ? {} : { models: JSON.stringify(modelIds) }),
-      ...(outcomes === undefined ? {} : { outcomes: JSON.stringify(outcomes) }),
-      ...(tag === undefined ? {} : { tag }),
+      accounts,
+      ...filterValues(filter),
       ...(below === undefined ? {} : { value: below.value, id: below.requestId }),
     }
     return this.#db
       .query<{ id: string; value: bigint }, Record<string, Value>>(
-        `SELECT r.request_id AS id, ${value} AS value FROM receipts r
+        `SELECT r.request_id AS id, ${value} AS value FROM receipts r JOIN accounts a ON a.number = r.account_number
            JOIN price_versions p ON p.number = r.price_number JOIN models m ON m.number = p.model_number
-         WHERE r.number IN (${numbersIn('$numbers')})${conditions.map((one) => ` AND ${one}`).join('')}
+           LEFT JOIN upstreams u ON u.number = r.upstream_number
+         WHERE r.number IN (${numbersIn('$numbers')}) AND ${FILTERED} AND (CAST($accounts AS TEXT) IS NULL OR a.id IN (${textsIn('$accounts')})) ${behind}
          ORDER BY value DESC, r.request_id DESC LIMIT $rows`,
       )
       .all(values)

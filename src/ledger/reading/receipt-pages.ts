@@ -3,32 +3,33 @@
  * connection is a reader's, never the writer's. Rules: ledger.md "Pages".
  */
 
-import { and, desc, eq, sql } from 'drizzle-orm'
+import { desc, eq, sql } from 'drizzle-orm'
 import { accounts, keys } from '../../../db/schema/accounts.ts'
 import { models, priceVersions, upstreams } from '../../../db/schema/prices.ts'
 import { attempts, receipts } from '../../../db/schema/requests.ts'
-import type { Outcome, UsageSource } from '../../core/outcome.ts'
 import { type ReceiptRow, receiptOf } from '../columns/receipt.ts'
-import { type Connection, ormOf } from '../sql/connection.ts'
+import { type Connection, ormOf, type Value } from '../sql/connection.ts'
+import { numbersIn, textsIn } from '../sql/sql-list.ts'
 import { type AttemptRow, attemptOf } from './attempt-rows.ts'
 import { LOOKED_AT_MAX, type Page } from './page.ts'
+import { FILTERED, filterValues, isFiltering, type ReceiptFilter, type ReceiptsOf } from './receipt-filter.ts'
 import { isBefore, LATEST, PlaceMerge, placesOfKeys, placesOfTail, type ReceiptPlace } from './receipt-places.ts'
 
-export type PageQuery = Readonly<{
-  of: Readonly<{ keyId: string }> | Readonly<{ accountId: string }>
-  /** Unix milliseconds of the settle: `from` and later, before `to`. */
-  from?: number | undefined
-  to?: number | undefined
-  modelId?: string | undefined
-  outcome?: Outcome | undefined
-  usageSource?: UsageSource | undefined
-  tag?: string | undefined
-  /** `next` of the page before. */
-  after?: string | undefined
-  /** The most rows in a page, 1 or more. */
-  limit: number
-}>
+/** `of`: at least one of its lists. */
+export type PageQuery = ReceiptFilter &
+  Readonly<{
+    of: ReceiptsOf
+    /** Unix milliseconds of the settle: `from` and later, before `to`. */
+    from?: number | undefined
+    to?: number | undefined
+    /** `next` of the page before. */
+    after?: string | undefined
+    /** The most rows in a page, 1 or more. */
+    limit: number
+  }>
 
+/** Several accounts with more keys than this are not walked key by key. */
+const KEYS_MAX = 10_000
 /** How many rows are read at once if a filter may refuse them. */
 const FILTERED_TOGETHER = 512
 
@@ -80,14 +81,24 @@ export class ReceiptPages {
     if (before === undefined) return undefined
     const range = { from: query.from ?? 0, before: earlier(before, query.to) }
     // A model that was never asked for is in no receipt.
-    if (query.modelId !== undefined && this.#rows.model.get({ modelId: query.modelId }) === undefined) return { rows: [], next: null }
+    if (query.modelIds !== undefined && this.#rows.anyModel.get(JSON.stringify(query.modelIds)) === null) return { rows: [], next: null }
     return this.#collect(query, new PlaceMerge([placesOfTail(this.#db, keyNumbers, range), ...placesOfKeys(this.#db, keyNumbers, range)]))
   }
 
-  #keyNumbers(of: PageQuery['of']): readonly number[] {
+  /** Whether a page of them can walk through their keys: a key, keys or an account always, several accounts where they have few. */
+  isWalked(of: ReceiptsOf): boolean {
+    if (of.keyIds !== undefined || of.accountIds?.length === 1) return true
+    return of.accountIds !== undefined && this.#keyNumbers(of).length <= KEYS_MAX
+  }
+
+  #keyNumbers({ keyIds, accountIds }: ReceiptsOf): readonly number[] {
+    const accounts = accountIds === undefined ? null : JSON.stringify(accountIds)
+    const rows = accountIds?.length === 1 ? Number.MAX_SAFE_INTEGER : KEYS_MAX + 1
     const found =
-      'keyId' in of ? this.#rows.numberOfKey.all({ keyId: of.keyId }) : this.#rows.numbersOfAccount.all({ accountId: of.accountId })
-    return found.map(({ number }) => number)
+      keyIds === undefined
+        ? this.#rows.numbersOfAccounts.all({ accounts, rows })
+        : this.#rows.numbersOfKeys.all({ keys: JSON.stringify(keyIds), accounts })
+    return found.map(({ number }) => Number(number))
   }
 
   /** Undefined: no receipt of these keys. */
@@ -96,9 +107,14 @@ export class ReceiptPages {
     return place !== undefined && keyNumbers.includes(place.keyNumber) ? place : undefined
   }
 
-  #collect({ modelId, outcome, usageSource, tag, limit }: PageQuery, places: PlaceMerge): Page<ReceiptRow> {
-    const filter = { model: modelId ?? null, outcome: outcome ?? null, basis: usageSource ?? null, tag: tag ?? null }
-    const together = Object.values(filter).every((wanted) => wanted === null) ? limit : FILTERED_TOGETHER
+  /** The numbers of those receipts that the filter lets through. */
+  #wanted(numbers: string, values: ReturnType<typeof filterValues>): string {
+    return JSON.stringify(this.#rows.wanted.all({ numbers, ...values }).map(({ number }) => Number(number)))
+  }
+
+  #collect({ limit, ...filter }: PageQuery, places: PlaceMerge): Page<ReceiptRow> {
+    const values = isFiltering(filter) ? filterValues(filter) : undefined
+    const together = values === undefined ? limit : FILTERED_TOGETHER
     const rows: ReceiptRow[] = []
     let looked = 0
     let last: ReceiptPlace | undefined
@@ -107,8 +123,9 @@ export class ReceiptPages {
       if (batch.length === 0) break
       looked += batch.length
       last = batch.at(-1)
-      const numbers = JSON.stringify(batch.map(({ number }) => number))
-      for (const row of this.#rows.byNumbers.all({ numbers, ...filter })) rows.push(receiptOf(row))
+      const those = JSON.stringify(batch.map(({ number }) => number))
+      const numbers = values === undefined ? those : this.#wanted(those, values)
+      for (const row of this.#rows.byNumbers.all({ numbers })) rows.push(receiptOf(row))
     }
     if (rows.length > limit) {
       rows.length = limit
@@ -124,6 +141,8 @@ const earlier = (place: ReceiptPlace, to: number | undefined): ReceiptPlace => {
   const end = to === undefined ? LATEST : { settledAt: to, number: 0 }
   return isBefore(place, end) ? place : end
 }
+
+type Numbered = { number: bigint }
 
 const given = sql.placeholder
 
@@ -151,15 +170,7 @@ function rowReads(db: Connection) {
       .leftJoin(upstreams, eq(upstreams.number, receipts.upstreamNumber))
   return {
     byNumbers: rows()
-      .where(
-        and(
-          sql`${receipts.number} in (select cast(value as bigint) from json_each(cast(${given('numbers')} as text)))`,
-          sql`(cast(${given('model')} as text) is null or ${models.id} = ${given('model')})`,
-          sql`(cast(${given('outcome')} as text) is null or ${receipts.outcome} = ${given('outcome')})`,
-          sql`(cast(${given('basis')} as text) is null or ${receipts.basis} = ${given('basis')})`,
-          sql`(cast(${given('tag')} as text) is null or ${receipts.tag} = ${given('tag')})`,
-        ),
-      )
+      .where(sql`${receipts.number} in (select cast(value as bigint) from json_each(cast(${given('numbers')} as text)))`)
       .orderBy(desc(receipts.settledAt), desc(receipts.number))
       .prepare(),
     byRequest: rows()
@@ -181,22 +192,19 @@ function placeReads(db: Connection) {
       .from(receipts)
       .where(eq(receipts.requestId, given('requestId')))
       .prepare(),
-    model: orm
-      .select({ number: models.number })
-      .from(models)
-      .where(eq(models.id, given('modelId')))
-      .prepare(),
-    numberOfKey: orm
-      .select({ number: keys.number })
-      .from(keys)
-      .where(eq(keys.id, given('keyId')))
-      .prepare(),
-    numbersOfAccount: orm
-      .select({ number: keys.number })
-      .from(keys)
-      .innerJoin(accounts, eq(accounts.number, keys.accountNumber))
-      .where(eq(accounts.id, given('accountId')))
-      .prepare(),
+    anyModel: db.query<{ number: bigint }, [string]>(`SELECT number FROM models WHERE id IN (${textsIn('?1')}) LIMIT 1`),
+    numbersOfKeys: db.query<Numbered, [{ keys: string; accounts: string | null }]>(
+      `SELECT k.number FROM keys k JOIN accounts a ON a.number = k.account_number
+       WHERE k.id IN (${textsIn('$keys')}) AND (CAST($accounts AS TEXT) IS NULL OR a.id IN (${textsIn('$accounts')}))`,
+    ),
+    numbersOfAccounts: db.query<Numbered, [{ accounts: string | null; rows: number }]>(
+      `SELECT k.number FROM accounts a JOIN keys k ON k.account_number = a.number WHERE a.id IN (${textsIn('$accounts')}) LIMIT $rows`,
+    ),
+    wanted: db.query<Numbered, [Record<string, Value>]>(
+      `SELECT r.number FROM receipts r JOIN price_versions p ON p.number = r.price_number JOIN models m ON m.number = p.model_number
+         LEFT JOIN upstreams u ON u.number = r.upstream_number
+       WHERE r.number IN (${numbersIn('$numbers')}) AND ${FILTERED}`,
+    ),
   }
 }
 

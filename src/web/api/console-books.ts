@@ -1,35 +1,37 @@
 /** The books for operators: requests of all accounts, one request with its upstream calls, the audit log. Rules: operator.md "Lists", "Audit"; ledger.md "Reads". */
 
 import { Elysia, t } from 'elysia'
-import { OUTCOMES, type Outcome } from '../../core/outcome.ts'
 import { edgeOf } from '../../core/utc.ts'
 import { requestDetail } from '../../http/usage-documents.ts'
 import type { ReceiptRow } from '../../ledger/columns/receipt.ts'
 import { newId } from '../../ledger/operations/new-id.ts'
 import { PLACE_CHARS_MAX } from '../../ledger/reading/list-place.ts'
 import type { OrderedReceiptsQuery } from '../../ledger/reading/ordered-receipts.ts'
+import type { ReceiptFilter, ReceiptsOf } from '../../ledger/reading/receipt-filter.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { AFTER, type ConsoleActs, NO_STORE, oneOf } from './console-acts.ts'
 import { attemptDocument, auditDocument, ofOperators, receiptDocument } from './console-documents.ts'
 import { orderedDocument, orderedReceipts, RECEIPT_ORDER } from './ordered-receipts.ts'
+import { REQUEST_LISTS, receiptFilterOf, values, valuesIn } from './value-lists.ts'
 
 const PAGE = 50
 const DATE = t.Optional(t.String({ maxLength: 40, description: 'A day or a time, such as 2026-11-30 or 2026-11-30T12:00:00Z' }))
 const TEXT = t.Optional(t.String({ maxLength: 300 }))
 const REQUESTS = t.Object({
-  account_id: TEXT,
-  key_id: TEXT,
-  model: TEXT,
+  account_id: values('accounts'),
+  key_id: values('keys'),
+  upstream: values('upstreams'),
+  ...REQUEST_LISTS,
   tag: TEXT,
-  outcome: t.Optional(oneOf(OUTCOMES, 'How a request ended')),
   only: t.Optional(oneOf(['over hold', 'waived'], 'Over its hold, or waived')),
   from: DATE,
   to: DATE,
   order: RECEIPT_ORDER,
   after: t.Optional(t.String({ maxLength: PLACE_CHARS_MAX })),
 })
+const LISTS = ['account_id', 'key_id', 'upstream', 'model', 'outcome', 'format'] as const
 const AUDIT = t.Object({ target: TEXT, actor: TEXT, action: TEXT, from: DATE, to: DATE, after: AFTER })
 
 export function consoleBooks({ world, people }: Site, { ask }: ConsoleActs) {
@@ -42,10 +44,13 @@ export function consoleBooks({ world, people }: Site, { ask }: ConsoleActs) {
     .get('/form-id', () => ({ id: newId('crd', world.clock.now()).slice(4) }), { person: true })
     .get(
       '/requests',
-      async ({ caller, query: { account_id, key_id, model, tag, outcome, only, order, after, ...dates } }) => {
-        const range = rangeOf(dates)
+      async ({ caller, query: { from, to, tag, only, order, after, ...lists } }) => {
+        const range = rangeOf({ from, to })
         if (range instanceof Response) return range
-        const question = given({ accountId: account_id, keyId: key_id, modelId: model, tag, outcome, only, after, ...range })
+        const listed = valuesIn(lists, LISTS)
+        if (listed instanceof Response) return listed
+        const of = given({ accountIds: listed.account_id, keyIds: listed.key_id })
+        const question = { of, ...receiptFilterOf(listed), ...given({ tag, only, after, ...range }) }
         if (order !== undefined) return inOrder(question, order, caller)
         const page = await ask<'allReceipts'>(caller, { kind: 'allReceipts', limit: PAGE, ...question })
         if (page === undefined) return missing()
@@ -88,10 +93,7 @@ export function consoleBooks({ world, people }: Site, { ask }: ConsoleActs) {
     )
 }
 
-type Filters = Partial<
-  Readonly<{ accountId: string; keyId: string; modelId: string; tag: string; outcome: Outcome; only: string; after: string }>
-> &
-  Range
+type Filters = ReceiptFilter & Readonly<{ of: ReceiptsOf; only?: string; after?: string }> & Range
 
 /** Receipts with the names of their accounts, and in the order of a figure. */
 function receiptReads(ask: ConsoleActs['ask'], now: () => number) {
@@ -105,18 +107,9 @@ function receiptReads(ask: ConsoleActs['ask'], now: () => number) {
     const names = await namesOf(rows, caller)
     return rows.map((row) => ({ ...receiptDocument(row), account_name: names[row.accountId] ?? '' }))
   }
-  const inOrder = async (
-    { only, modelId, outcome, ...of }: Filters,
-    order: NonNullable<(typeof REQUESTS)['static']['order']>,
-    caller: Caller,
-  ) => {
+  const inOrder = async ({ only, ...wanted }: Filters, order: NonNullable<(typeof REQUESTS)['static']['order']>, caller: Caller) => {
     if (only !== undefined)
       return refuse(400, 'Waived requests, and those over their hold, are in the order of time alone', { field: 'order' })
-    const wanted = {
-      ...of,
-      ...(modelId === undefined ? {} : { modelIds: [modelId] }),
-      ...(outcome === undefined ? {} : { outcomes: [outcome] }),
-    }
     const part = (query: OrderedReceiptsQuery) => ask<'orderedReceipts'>(caller, { kind: 'orderedReceipts', ...query })
     const found = await orderedReceipts(part, { ...wanted, order, limit: PAGE }, now())
     if (found === undefined) return missing()

@@ -77,7 +77,7 @@ function daysOf({ from, to }: Query, now: number): Readonly<{ fromDay: number; t
 }
 
 /** A comma that is part of an id has a backslash before it: of all ids only those of models may have one, and none has a backslash. */
-const listOf = (text: string): readonly string[] =>
+export const listOf = (text: string): readonly string[] =>
   text
     .split(/(?<!\\),/)
     .map((one) => one.trim().replaceAll('\\,', ','))

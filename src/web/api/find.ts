@@ -7,6 +7,7 @@ import { Elysia, t } from 'elysia'
 import type { Site } from '../site.ts'
 import { callerMacro } from './caller.ts'
 import { type ConsoleActs, NO_STORE } from './console-acts.ts'
+import { modelsOfAccount } from './models-of-account.ts'
 
 const EACH = 5
 const REQUEST_ID = /^req_[0-9a-zA-Z_-]{6,76}$/
@@ -18,17 +19,24 @@ export type FoundThing = Readonly<{ kind: 'account' | 'key' | 'person' | 'reques
 const named = (kind: 'account' | 'key', id: string, name: string, detail: string): FoundThing => ({ kind, id, title: name || id, detail })
 const request = (id: string, model: string): FoundThing => ({ kind: 'request', id, title: id, detail: model })
 
-const modelsOf = ({ world }: Pick<Site, 'world'>, text: string): readonly FoundThing[] =>
-  [...world.catalog().models.keys()]
+const modelsFound = (ids: Iterable<string>, text: string): readonly FoundThing[] =>
+  [...ids]
     .filter((id) => id.toLowerCase().includes(text))
     .slice(0, EACH)
     .map((id) => ({ kind: 'model', id, title: id, detail: '' }))
 
-const peopleOf = (people: readonly Readonly<{ email: string; name: string }>[], text: string): readonly FoundThing[] =>
-  people
+type Known = Readonly<{ email: string; name: string }>
+const personFound = ({ email, name }: Known): FoundThing => ({
+  kind: 'person',
+  id: email,
+  title: email,
+  detail: name === email ? '' : name,
+})
+const membersFound = (members: readonly Known[], text: string): readonly FoundThing[] =>
+  members
     .filter(({ email, name }) => email.includes(text) || name.toLowerCase().includes(text))
     .slice(0, EACH)
-    .map(({ email, name }) => ({ kind: 'person', id: email, title: email, detail: name === email ? '' : name }))
+    .map(personFound)
 
 /** A part that cannot be read at this moment, or that is refused, is left out. */
 const rowsOf = <Row>(page: Readonly<{ rows: readonly Row[] }> | Response | undefined): readonly Row[] =>
@@ -57,8 +65,8 @@ export function consoleFind(site: Site, { ask }: ConsoleActs) {
             ...keys
               .slice(0, EACH)
               .map(({ id, name, display, accountName, accountId }) => named('key', id, name, `${display} · ${accountName || accountId}`)),
-            ...peopleOf(await people().memberships.list(), text),
-            ...modelsOf(site, text),
+            ...(await people().memberships.find(text, EACH)).map(personFound),
+            ...modelsFound(site.world.catalog().models.keys(), text),
           ],
         }
       },
@@ -87,8 +95,8 @@ export function accountFind(site: Pick<Site, 'world' | 'people'>) {
           data: [
             ...(typeof receipt === 'object' ? [request(search, receipt.receipt.modelId)] : []),
             ...(typeof keys === 'object' ? keys.rows.map(({ id, name, display }) => named('key', id, name, display)) : []),
-            ...peopleOf(await site.people().memberships.membersOf(accountId), search.toLowerCase()),
-            ...modelsOf(site, search.toLowerCase()),
+            ...membersFound(await site.people().memberships.membersOf(accountId), search.toLowerCase()),
+            ...modelsFound(await modelsOfAccount(site.world, client, accountId), search.toLowerCase()),
           ],
         }
       },

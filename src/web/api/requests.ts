@@ -4,12 +4,11 @@
  */
 
 import { Elysia } from 'elysia'
-import type { Outcome } from '../../core/outcome.ts'
 import { isoTime } from '../../core/utc.ts'
 import { csvStream, type MoreColumn } from '../../http/usage-csv.ts'
 import { requestDetail, requestDocument } from '../../http/usage-documents.ts'
 import type { AccountReceipt, OtherCall } from '../../ledger/reading/account-reports.ts'
-import type { Reports } from '../../ledger/reading/reports.ts'
+import type { OrderedReceiptsQuery } from '../../ledger/reading/ordered-receipts.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { callerMacro } from './caller.ts'
@@ -38,15 +37,16 @@ export function requestRoutes({ world, people }: Pick<Site, 'world' | 'people'>)
       async ({ caller, params: { accountId }, query: { after, limit, order, ...query } }) => {
         const filters = filtersOf(query)
         if (filters instanceof Response) return filters
-        const question = { kind: 'accountReceipts', accountId, limit: Number(limit ?? PAGE), ...filters } as const
         const client = `person:${caller.person.id}`
+        const rows = Number(limit ?? PAGE)
         if (order !== undefined) {
-          const wanted = { ...filters, accountId, order, limit: PAGE, ...(after === undefined ? {} : { after }) }
-          const found = await dearest(reports, client, wanted, world.clock.now())
+          const wanted = { ...filters, order, limit: rows, ...(after === undefined ? {} : { after }) }
+          const found = await inOrder(reports, { client, accountId }, wanted, world.clock.now())
           if (found === undefined) return missing()
           if (typeof found === 'string') return refuseUnread(found)
           return { data: found.rows.map(rowOf), next_cursor: found.next, looked_back_to: null, ordered: orderedDocument(found) }
         }
+        const question = { kind: 'accountReceipts', accountId, limit: rows, ...filters } as const
         const page = await reports.ask(client, after === undefined ? question : { ...question, after })
         if (page === undefined) return missing()
         if (typeof page === 'string') return refuseUnread(page)
@@ -96,21 +96,17 @@ export function requestRoutes({ world, people }: Pick<Site, 'world' | 'people'>)
     )
 }
 
-type Wanted = Parameters<typeof orderedReceipts>[1] & Readonly<{ accountId: string; modelId?: string; outcome?: Outcome }>
+type InOrder = Omit<Parameters<typeof orderedReceipts>[1], 'of'> & Readonly<{ keyIds?: readonly string[] }>
 
-/** In the order of a figure. A key of another account is none. */
-async function dearest(reports: Reports, client: string, { accountId, keyId, modelId, outcome, ...more }: Wanted, now: number) {
-  if (keyId !== undefined) {
-    const key = await reports.ask(client, { kind: 'accountKey', accountId, keyId })
-    if (typeof key !== 'object') return key
-  }
-  const wanted = {
-    ...more,
-    ...(keyId === undefined ? { accountId } : { keyId }),
-    ...(modelId === undefined ? {} : { modelIds: [modelId] }),
-    ...(outcome === undefined ? {} : { outcomes: [outcome] }),
-  }
-  return orderedReceipts((query) => reports.ask(client, { kind: 'orderedReceipts', ...query }), wanted, now)
+/** In the order of a figure. A key of another account is none of this account's. */
+function inOrder(
+  reports: Site['world']['reports'],
+  { client, accountId }: Readonly<{ client: string; accountId: string }>,
+  { keyIds, ...wanted }: InOrder,
+  now: number,
+) {
+  const ask = (query: OrderedReceiptsQuery) => reports.ask(client, { kind: 'orderedReceipts', ...query })
+  return orderedReceipts(ask, { ...wanted, of: { accountIds: [accountId], keyIds } }, now)
 }
 
 const keyOf = ({ keyId, keyName }: Pick<AccountReceipt, 'keyId' | 'keyName'>) => ({ key_id: keyId, key_name: keyName })

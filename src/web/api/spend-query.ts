@@ -1,12 +1,12 @@
 /** The queries of pages for an account's spend and requests, and the mistakes in them, named by field. Rules: pages.md "Spend", "Errors". */
 
 import { type Static, t } from 'elysia'
-import { OUTCOMES, type Outcome } from '../../core/outcome.ts'
 import { TAG_PATTERN } from '../../core/spend-tag.ts'
 import { dayAt, dayOf, edgeOf } from '../../core/utc.ts'
 import { PLACE_CHARS_MAX } from '../../ledger/reading/list-place.ts'
 import { refuse } from './answers.ts'
 import { RECEIPT_ORDER } from './ordered-receipts.ts'
+import { REQUEST_LISTS, receiptFilterOf, values, valuesIn } from './value-lists.ts'
 
 const DAYS = 30
 const DAYS_MAX = 366
@@ -39,10 +39,11 @@ export const STATEMENT_QUERY = t.Object(SPAN)
 
 const FILTERS = {
   ...SPAN,
-  ...OF,
+  ...REQUEST_LISTS,
+  key: values('keys'),
   tag: t.Optional(TAG),
-  outcome: t.Optional(t.String({ pattern: `^(${OUTCOMES.join('|')})$`, description: `One of ${OUTCOMES.join(', ')}` })),
 }
+const LISTS = ['key', 'model', 'outcome', 'format'] as const
 
 export const REQUESTS_FILE_QUERY = t.Object(FILTERS)
 
@@ -81,10 +82,12 @@ export function spanOf(query: Static<typeof STATEMENT_QUERY>): Span | Response {
 export function filtersOf(query: Static<typeof REQUESTS_FILE_QUERY>) {
   const span = spanOf(query)
   if (span instanceof Response) return span
+  const listed = valuesIn(query, LISTS)
+  if (listed instanceof Response) return listed
   return {
     ...span,
-    ...thingsOf(query),
-    ...(query.outcome === undefined ? {} : { outcome: query.outcome as Outcome }),
+    ...receiptFilterOf(listed),
+    ...(listed.key === undefined ? {} : { keyIds: listed.key }),
     ...(query.tag === undefined ? {} : { tag: query.tag }),
   }
 }

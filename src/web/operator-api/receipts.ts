@@ -77,12 +77,16 @@ function receiptActs({ acts: { ask } }: Parts) {
     if (of instanceof Failure) return of
     if (span instanceof Failure) return span
     const filters = {
-      ...(model === undefined ? {} : { modelId: model }),
+      ...(model === undefined ? {} : { modelIds: [model] }),
       ...(tag === undefined ? {} : { tag }),
-      ...(outcome === undefined ? {} : { outcome }),
+      ...(outcome === undefined ? {} : { outcomes: [outcome] }),
       ...(only === undefined ? {} : { only }),
     }
-    const page = await ask<'allReceipts'>(caller, { kind: 'allReceipts', ...pagingOf(paged), ...of, ...span, ...filters })
+    const whose = {
+      ...(of.accountId === undefined ? {} : { accountIds: [of.accountId] }),
+      ...(of.keyId === undefined ? {} : { keyIds: [of.keyId] }),
+    }
+    const page = await ask<'allReceipts'>(caller, { kind: 'allReceipts', ...pagingOf(paged), of: whose, ...span, ...filters })
     if (page === undefined) return noCursor()
     return page instanceof Failure ? page : listDocument(page, receiptDocument)
   }

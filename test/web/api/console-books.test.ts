@@ -437,6 +437,15 @@ test('requests are looked through by what an index serves, and one tells its ups
   expect(await rows(`?account_id=${newest?.['account_id']}&model=${MODEL_ID}&outcome=complete&from=2020-01-01`)).toHaveLength(2)
   expect(await rows(`?key_id=${newest?.['key_id']}&to=2020-01-01`)).toEqual([])
   expect(await rows('?only=waived')).toEqual([])
+  const upstream = (newest?.['upstream'] as { name: string } | undefined)?.name
+  for (const order of ['', '&order=-cost']) {
+    expect(await rows(`?account_id=acc_none&key_id=${newest?.['key_id']}${order}`)).toEqual([])
+    expect(await rows(`?account_id=acc_none,${newest?.['account_id']}&key_id=${newest?.['key_id']},key_none${order}`)).toHaveLength(2)
+    expect(await rows(`?upstream=${upstream},none&format=messages,chat${order}`)).toHaveLength(2)
+    expect(await rows(`?upstream=none${order}`)).toEqual([])
+    expect(await rows(`?format=chat&account_id=${newest?.['account_id']}${order}`)).toEqual([])
+  }
+  expect((await console.get('/api/requests?outcome=lost')).body).toMatchObject({ error: { field: 'outcome' } })
   expect(await rows('?key_id=&account_id=&model=')).toHaveLength(2)
   const { request, other_attempts } = await made(console.get(`/api/requests/${newest?.['request_id']}`))
   expect(other_attempts).toEqual([])

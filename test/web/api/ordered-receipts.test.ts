@@ -9,6 +9,7 @@ import { OUTCOMES } from '../../../src/core/outcome.ts'
 import type { ReceiptRow } from '../../../src/ledger/columns/receipt.ts'
 import { ConsoleReads } from '../../../src/ledger/reading/console-reads.ts'
 import { RECEIPT_ORDERS, type ReceiptOrder } from '../../../src/ledger/reading/ordered-receipts.ts'
+import type { ReceiptsOf } from '../../../src/ledger/reading/receipt-filter.ts'
 import { orderedReceipts } from '../../../src/web/api/ordered-receipts.ts'
 import { type Machine, makePath } from '../../support/ledger.ts'
 import { randomFrom, SEED } from '../../support/seed.ts'
@@ -37,11 +38,13 @@ const figureOf = (order: ReceiptOrder, { costPicos, usage, durationMs }: Receipt
 
 test('every receipt of the filter once, the greatest figure first, page by page', async () => {
   expect(all.length).toBeGreaterThan(REQUESTS / 2)
+  const keys = [...new Set(all.map(({ keyId }) => keyId))]
   const models = [...new Set(all.map(({ modelId }) => modelId))]
   const of = fc.oneof(
     fc.constant({}),
-    fc.constantFrom(...ACCOUNTS).map((accountId) => ({ accountId })),
-    fc.constantFrom(...new Set(all.map(({ keyId }) => keyId))).map((keyId) => ({ keyId })),
+    fc.subarray([...ACCOUNTS], { minLength: 1 }).map((accountIds) => ({ accountIds })),
+    fc.subarray(keys, { minLength: 1 }).map((keyIds) => ({ keyIds })),
+    fc.record({ accountIds: fc.subarray([...ACCOUNTS], { minLength: 1 }), keyIds: fc.subarray(keys, { minLength: 1 }) }),
   )
   await fc.assert(
     fc.asyncProperty(
@@ -50,8 +53,8 @@ test('every receipt of the filter once, the greatest figure first, page by page'
       fc.option(fc.subarray(models, { minLength: 1 })),
       fc.option(fc.subarray([...OUTCOMES], { minLength: 1 })),
       fc.integer({ min: 1, max: 40 }),
-      async (order, who, modelIds, outcomes, limit) => {
-        const wanted = { ...who, ...(modelIds === null ? {} : { modelIds }), ...(outcomes === null ? {} : { outcomes }) }
+      async (order, who: ReceiptsOf, modelIds, outcomes, limit) => {
+        const wanted = { of: who, ...(modelIds === null ? {} : { modelIds }), ...(outcomes === null ? {} : { outcomes }) }
         const found: ReceiptRow[] = []
         for (let after: string | undefined; ; ) {
           const asked = { ...wanted, order: `-${order}` as const, limit, ...(after === undefined ? {} : { after }) }
@@ -67,8 +70,8 @@ test('every receipt of the filter once, the greatest figure first, page by page'
           after = page.next
         }
         const isWanted = (row: ReceiptRow): boolean =>
-          (!('accountId' in who) || row.accountId === who.accountId) &&
-          (!('keyId' in who) || row.keyId === who.keyId) &&
+          (who.accountIds?.includes(row.accountId) ?? true) &&
+          (who.keyIds?.includes(row.keyId) ?? true) &&
           (modelIds === null || modelIds.includes(row.modelId)) &&
           (outcomes === null || outcomes.includes(row.outcome))
         expect(found.map(({ requestId }) => requestId).toSorted()).toEqual(

@@ -56,6 +56,9 @@ test('pages lead from the newest to the oldest without a gap, under every filter
     ['&outcome=fault', ({ outcome }) => outcome === 'fault'],
     [`&from=${day}&to=${day}`, ({ settledAt }) => new Date(settledAt).toISOString().startsWith(day)],
     [`&key=${KEYS[0]}&outcome=leaver`, ({ keyId, outcome }) => keyId === KEYS[0] && outcome === 'leaver'],
+    [`&key=${KEYS[0]},${KEYS[2]}&model=${MODELS.join()}`, ({ keyId }) => keyId !== KEYS[1]],
+    ['&outcome=leaver,fault,leaver&format=messages', ({ outcome }) => outcome === 'leaver' || outcome === 'fault'],
+    ['&format=chat,responses', () => false],
   ] as readonly (readonly [string, (receipt: (typeof receipts)[number]) => boolean])[]) {
     const rows = await walk(query)
     const expected = receipts.filter(isOf)
@@ -95,6 +98,20 @@ test('one request is its counts times their rates, to the last picodollar, and n
   }
 })
 
+test('an order of a figure has as many rows as were asked for, of the keys that were chosen and of no other account', async () => {
+  const asked = async (query: string) => (await rob.get(`${NORTH}?order=-cost&${query}`)).body as unknown as Page
+  const costs = ({ data }: Page) => data.map(({ cost_usd_exact }) => parseUsd(cost_usd_exact) ?? 0n)
+  const first = await asked(`limit=3&key=${KEYS[0]},${KEYS[2]}`)
+  expect(first.data.map(({ key_id }) => key_id).filter((id) => id === KEYS[1])).toEqual([])
+  const next = await asked(`limit=7&key=${KEYS[0]},${KEYS[2]}&after=${first.next_cursor}`)
+  expect([first.data.length, next.data.length]).toEqual([3, 7])
+  const of = gateway.receipts().filter(({ keyId }) => keyId === KEYS[0] || keyId === KEYS[2])
+  const dearest = of.map(({ costPicos }) => costPicos as bigint).toSorted((a, b) => Number(b - a))
+  expect([...costs(first), ...costs(next)] as bigint[]).toEqual(dearest.slice(0, 10))
+  expect((await asked('key=key_south')).data).toEqual([])
+  expect((await asked(`key=key_south,${KEYS[1]}`)).data.every(({ key_id }) => key_id === KEYS[1])).toBe(true)
+})
+
 test('a request of others is not there, nor a place in their list', async () => {
   const foreign = gateway.receipts().find(({ accountId }) => accountId === 'acc_south')?.requestId ?? ''
   const own = gateway.receipts().find(({ accountId }) => accountId === 'acc_north')?.requestId ?? ''
@@ -104,6 +121,7 @@ test('a request of others is not there, nor a place in their list', async () => 
   expect((await eve.get(`/api/accounts/acc_south/requests/${own}`)).status).toBe(404)
   expect((await rob.get(`${NORTH}?after=${foreign}`)).status).toBe(404)
   expect((await rob.get(`${NORTH}?key=key_south`)).status).toBe(404)
+  expect((await rob.get(`${NORTH}?key=${KEYS[0]},key_south`)).status).toBe(404)
 })
 
 test('what is wrong with a question is told with its field', async () => {
@@ -112,6 +130,9 @@ test('what is wrong with a question is told with its field', async () => {
     ['to=2026-11-31', 'to'],
     ['from=2026-11-02&to=2026-11-01', 'from'],
     ['outcome=lost', 'outcome'],
+    ['outcome=complete,lost', 'outcome'],
+    ['format=smtp', 'format'],
+    [`model=${Array.from({ length: 51 }, (_, index) => `m${index}`).join()}`, 'model'],
     ['limit=0', 'limit'],
     ['limit=201', 'limit'],
     ['limit=many', 'limit'],
