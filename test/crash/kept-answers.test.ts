@@ -49,6 +49,26 @@ async function client(gateway: GatewayProcess, key: string, name: string, asked:
   }
 }
 
+/** Asks each again; gives how many got the answer that was seen before. */
+async function repeat(gateway: GatewayProcess, key: string, asked: readonly Asked[]): Promise<number> {
+  let replayed = 0
+  for (const one of asked) {
+    const again = await send(gateway, key, one)
+    const text = await again.text()
+    const isReplay = again.headers.get('idempotency-replayed') === 'true'
+    if (one.answer === undefined) expect([200, 400]).toContain(again.status)
+    else if (isReplay && again.status === 200) {
+      replayed++
+      expect([again.headers.get('x-request-id'), bare(text)]).toEqual([one.requestId ?? '', one.answer])
+    } else
+      expect([again.status, text]).toEqual([
+        400,
+        expect.stringContaining(`used by request ${one.requestId}, whose answer is no longer kept`),
+      ])
+  }
+  return replayed
+}
+
 const isWhole = ({ body }: Asked, text: string): boolean =>
   !body.includes('"stream":true') || text.includes('message_stop') || text.includes('response.completed')
 const bare = (text: string): string => text.replace(/^: ok\n\n/, '')
@@ -70,20 +90,15 @@ test(
         gateway.signal('SIGKILL')
         await Promise.all([gateway.exited, ...clients])
         gateway = await place.serve()
-        for (const one of asked) {
-          const again = await send(gateway, key, one)
-          const text = await again.text()
-          const isReplay = again.headers.get('idempotency-replayed') === 'true'
-          if (one.answer === undefined) expect([200, 400]).toContain(again.status)
-          else if (isReplay && again.status === 200) {
-            replayed++
-            expect([again.headers.get('x-request-id'), bare(text)]).toEqual([one.requestId ?? '', one.answer])
-          } else
-            expect([again.status, text]).toEqual([
-              400,
-              expect.stringContaining(`used by request ${one.requestId}, whose answer is no longer kept`),
-            ])
-        }
+        // Each client repeats its own, one after the other: of those that were not charged the answers are made anew, at the pace of a model.
+        const repeating = Array.from({ length: WIDTH }, (_, n) =>
+          repeat(
+            gateway,
+            key,
+            asked.filter(({ header }) => header.startsWith(`r${round}-${n}-`)),
+          ),
+        )
+        for (const count of await Promise.all(repeating)) replayed += count
         expect(gateway.err()).not.toContain('"alarm"')
         await place.verify()
         expectOneChargeEach(place.ledgerPath)
