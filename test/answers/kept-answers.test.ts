@@ -10,7 +10,7 @@ import { type AnswersEvent, KeptAnswers, type KeptAnswersOptions } from '../../s
 import { sealingKeyOf } from '../../src/answers/sealing.ts'
 import type { FromAnswersThread, ToAnswersThread } from '../../src/answers/task.ts'
 import type { AnswerToKeep } from '../../src/answers/waiting-answers.ts'
-import { startAnswersThread } from '../support/answers-thread.ts'
+import { startAnswersThread } from '../support/threads.ts'
 import { until } from '../support/until.ts'
 
 const MIB = 1024 * 1024

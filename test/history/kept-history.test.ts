@@ -14,7 +14,7 @@ import { HistoryFile } from '../../src/history/history-file.ts'
 import type { HistoryEvent } from '../../src/history/store.ts'
 import { historyPathOf, ThreadedHistory } from '../../src/history/threaded-store.ts'
 import { HistoryWriting } from '../../src/history/writing.ts'
-import { startHistoryThread } from '../support/history-thread.ts'
+import { startHistoryThread } from '../support/threads.ts'
 import { until } from '../support/until.ts'
 
 let folder: string

@@ -1,11 +1,20 @@
-/** The ledger's thread for tests, bundled with its bytecode: tests start hundreds of them, each in half of the time that the sources take. */
+/** The threads that every gateway starts, for tests bundled with their bytecode: tests start hundreds of them, each in half of the time that the sources take. */
 
 import { join } from 'node:path'
 import { madeOnce } from './made-once.ts'
 
-const BUNDLED = ['--target=bun', '--format=cjs', '--bytecode']
+const THREADS = ['src/ledger/thread.ts', 'src/history/thread.ts', 'src/answers/thread.ts']
+const BUNDLED = ['--target=bun', '--format=cjs', '--bytecode', '--root=src']
 
-export function startThread(): Worker {
-  const folder = madeOnce('thread', (to) => ['build', 'src/ledger/thread.ts', ...BUNDLED, '--outdir', to])
-  return new Worker(join(folder, 'thread.js'))
-}
+const bundled = (name: string): Worker =>
+  new Worker(
+    join(
+      madeOnce('threads', (to) => ['build', ...THREADS, ...BUNDLED, '--outdir', to]),
+      name,
+      'thread.js',
+    ),
+  )
+
+export const startThread = (): Worker => bundled('ledger')
+export const startHistoryThread = (): Worker => bundled('history')
+export const startAnswersThread = (): Worker => bundled('answers')
