@@ -27,20 +27,23 @@ const OPEN_MS_MAX = 2_000
 const LOOK_MS = 10
 
 /**
- * The number up to which every receipt is committed or never will be. A transaction gets its numbers before it commits. So once all transactions have ended that were writing
- * when the greatest number was seen, no lower number can appear. Undefined: such a transaction stays open for long, or this connection's own transaction writes.
+ * The number up to which every receipt is committed or never will be. A transaction that writes has an id before it gets a number, and gets its numbers before it commits. A
+ * snapshot knows no end of the ids that were given: those above the last one that has ended may run. So an id is taken after the greatest number was seen, and once all
+ * transactions with lower ids have ended, no lower number can appear. Undefined: such a transaction stays open for long, this connection's own transaction writes, or the
+ * server is a standby, which gives no ids.
  */
 function settledEnd(db: Connection): number | undefined {
   const seen = db
-    .query<{ end: bigint; next: bigint; own: string | null }, []>(
-      `SELECT (SELECT coalesce(max(number), 0) FROM receipts) AS end, CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS TEXT) AS BIGINT) AS next,
-         CAST(pg_current_xact_id_if_assigned() AS TEXT) AS own`,
+    .query<{ end: bigint; isReadOnly: bigint }, []>(
+      `SELECT (SELECT coalesce(max(number), 0) FROM receipts) AS end,
+         pg_current_xact_id_if_assigned() IS NULL AND NOT pg_is_in_recovery() AS "isReadOnly"`,
     )
     .get()
+  if (seen?.isReadOnly !== 1n) return undefined
+  const given = db.query<{ id: bigint }, []>('SELECT CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT) AS id').get()
   const oldest = db.query<{ oldest: bigint }, []>('SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT) AS oldest')
-  if (seen === null || seen.own !== null) return undefined
   for (const lateMs = performance.now() + OPEN_MS_MAX; performance.now() < lateMs; Bun.sleepSync(LOOK_MS)) {
-    if ((oldest.get()?.oldest ?? 0n) >= seen.next) return Number(seen.end)
+    if (given !== null && (oldest.get()?.oldest ?? 0n) >= given.id) return Number(seen.end)
   }
   return undefined
 }

@@ -89,6 +89,27 @@ postgresTest(
 )
 
 postgresTest(
+  'receipts of a transaction that runs are waited for also where one that began before it has taken higher numbers and is committed',
+  async () => {
+    const { url, first, second } = await openLedger(2_500)
+    settleMany(second, 1, 'key_b')
+    for (const { db } of [first, second]) db.run('BEGIN; SELECT pg_current_xact_id()')
+    settleMany(second, 20, 'key_b')
+    settleMany(first, 100)
+    first.db.run('COMMIT')
+    let isOpen = true
+    const { found } = verifyWhile(url, (_asked, _text, isLast) => {
+      if (!isOpen || !isLast) return
+      second.db.run('COMMIT')
+      isOpen = false
+    })
+    expect([found, isOpen]).toEqual([[], false])
+    for (const machine of [first, second]) machine.close()
+  },
+  180_000,
+)
+
+postgresTest(
   'what was done to receipts far behind the end is found, one by one',
   async () => {
     const { url, first, second } = await openLedger(2_500)
