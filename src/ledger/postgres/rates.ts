@@ -29,7 +29,10 @@ export class PostgresRates implements SharedRates {
     return this.#whileHeard(() => this.#take(ask))
   }
 
-  /** In one order for all nodes, so that no two wait for each other. What was sent and not answered may have been counted: again only what runs is said. */
+  /**
+   * In one order for all nodes, so that no two wait for each other. What was sent and not answered may have been counted: again only what runs is said. What the server refused
+   * was not counted, and is said again.
+   */
   correct(corrections: readonly RateCorrection[], number: number): Promise<'done' | 'unavailable'> {
     const ordered = corrections.toSorted((a, b) => (a.owner.name < b.owner.name ? -1 : 1))
     return this.#whileHeard(async () => {
@@ -37,14 +40,17 @@ export class PostgresRates implements SharedRates {
       const isSent = number <= this.#lastCorrected
       const text = JSON.stringify(ordered.map(({ owner, amounts }) => ({ ...textOfOwner(owner), ...(isSent ? NO_AMOUNTS : amounts) })))
       this.#lastCorrected = number
-      const rows = await this.#ask('SELECT correct_rates($1, $2, $3, $4)', text)
+      const onRefused = (): void => {
+        if (!isSent) this.#lastCorrected = number - 1
+      }
+      const rows = await this.#ask('SELECT correct_rates($1, $2, $3, $4)', [text], onRefused)
       return rows === 'unavailable' ? rows : 'done'
     })
   }
 
   async #take({ owners, wanted, slots }: RateAsk): Promise<RateAnswer | 'unavailable'> {
     const text = JSON.stringify(owners.map(textOfOwner))
-    const rows = await this.#ask<Row>('SELECT * FROM take_rates($1, $2, $3, $4, $5, $6)', text, wanted.inputTokens, slots)
+    const rows = await this.#ask<Row>('SELECT * FROM take_rates($1, $2, $3, $4, $5, $6)', [text, wanted.inputTokens, slots])
     const row = rows === 'unavailable' ? undefined : rows[0]
     if (row === undefined) return 'unavailable'
     const standings = JSON.parse(row.standings) as readonly RateStanding[]
@@ -56,16 +62,25 @@ export class PostgresRates implements SharedRates {
     return patience.isOver ? Promise.resolve('unavailable') : patience.whileHeard(asking())
   }
 
-  async #ask<Row>(text: string, ...given: readonly (string | number | null)[]): Promise<readonly Row[] | 'unavailable'> {
+  /** `onRefused`: called when the server says that it has undone the statement. */
+  async #ask<Row>(
+    text: string,
+    given: readonly (string | number | null)[],
+    onRefused: () => void = () => undefined,
+  ): Promise<readonly Row[] | 'unavailable'> {
     const own = this.#options.identity()
     if (own === undefined) return 'unavailable'
     try {
       return await this.#options.session.ask<Row>(text, [own.lane, own.boot, ++this.#lastNumber, ...given])
     } catch (error) {
       if (!(error instanceof SessionFailure)) throw error
+      if (isUndone(error)) onRefused()
       return 'unavailable'
     }
   }
 }
+
+/** A statement in a transaction of its own that fails is undone. Classes 08 and 57P: the connection ended, which says nothing of the statement. */
+const isUndone = ({ sqlState }: SessionFailure): boolean => sqlState !== '' && !/^(?:08|57P)/.test(sqlState)
 
 const textOfOwner = ({ name, limits, running }: RateOwner) => ({ name, ...limits, running })

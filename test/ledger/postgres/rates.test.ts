@@ -172,6 +172,45 @@ postgresTest(
   },
 )
 
+postgresTest(
+  'a correction that the server has undone is counted when it is said again, and one that was refused again after a lost answer is not',
+  async () => {
+    const url = await freshLedger()
+    const outside = asking(url)
+    const node = await makeNode(url, outside)
+    try {
+      let fails: string[] = []
+      const session = {
+        ask: <Row>(...asked: Parameters<Session['ask']>): Promise<readonly Row[]> => {
+          const [state, ...rest] = fails
+          fails = rest
+          return state === undefined ? node.session.ask<Row>(...asked) : Promise.reject(new SessionFailure(state, 'it failed'))
+        },
+      }
+      const rates = new PostgresRates({ session, identity: () => node.identity, patience: PATIENT })
+      const correction = {
+        owner: owner('plan a p', { inputTokensPerMinute: 100_000 }, 0),
+        amounts: { requests: 0, input: 50_000, output: 0 },
+      }
+      const inputOf = async (): Promise<number> => Number((await outside.ask<{ input: number }>('SELECT input FROM rate_levels'))[0]?.input)
+      fails = ['55P03']
+      expect(await rates.correct([correction], 1)).toBe('unavailable')
+      expect(await rates.correct([correction], 1)).toBe('done')
+      expect((await inputOf()) > 25_000).toBe(true)
+      await outside.ask('UPDATE rate_levels SET input = 0')
+      for (const state of ['57P01', '55P03']) {
+        fails = [state]
+        expect(await rates.correct([correction], 2)).toBe('unavailable')
+      }
+      expect(await rates.correct([correction], 2)).toBe('done')
+      expect(await inputOf()).toBe(0)
+    } finally {
+      node.session.close()
+      await outside.close()
+    }
+  },
+)
+
 postgresTest('a node that may not count, or whose connection fails, is told so', async () => {
   const url = await freshLedger()
   const outside = asking(url)
