@@ -70,6 +70,12 @@ test('after all processes of a set were killed at once the next one has what cli
   await place.verify()
 })
 
+/** Until relays keep the ends of streams, and clients have these ends, although the ledger process says nothing. */
+async function keptByRelays(gateway: GatewayProcess, { whole: { size: seen }, whole }: Load): Promise<void> {
+  await until(() => linesOf(gateway).some(({ fault = '' }) => fault.includes('keeps the ends of requests')), 'relays keep ends')
+  await until(() => whole.size > seen, 'clients have their ends')
+}
+
 /** Longer than it waits for a relay of which it hears nothing. */
 const STOOD_STILL_MS = 12_000
 
@@ -83,7 +89,10 @@ test('a ledger process that stood still takes none of its relays for silent: the
   const areReady = (): Promise<boolean[]> => Promise.all(relays.map(async (url) => (await fetch(`${url}/readyz`)).ok))
   process.kill(pids[0] ?? 0, 'SIGSTOP')
   try {
-    await Promise.all([until(async () => !(await areReady()).includes(true), 'nothing new is admitted'), Bun.sleep(STOOD_STILL_MS)])
+    const stoodStill = Bun.sleep(STOOD_STILL_MS)
+    await until(async () => !(await areReady()).includes(true), 'nothing new is admitted')
+    await keptByRelays(gateway, load)
+    await stoodStill
     const late = new Load(gateway.url, key.key)
     await Promise.all([late.run(4), until(() => late.refused.length > 4, 'new requests are refused').finally(() => (late.isOver = true))])
     expect([late.whole.size, late.broken, new Set(late.refused)]).toEqual([0, 0, new Set([503])])
@@ -100,6 +109,49 @@ test('a ledger process that stood still takes none of its relays for silent: the
   expect(load.cut).toBe(0)
   gateway.signal('SIGTERM')
   expect(await gateway.exited).toEqual({ code: 0, signal: null })
+  expectBooked(place, load.whole)
+  await place.verify()
+})
+
+test('a ledger process that is killed while it stands still, and after relays have kept ends, leaves each charged once', async () => {
+  const gateway = await serve(2)
+  const load = new Load(gateway.url, key.key)
+  const running = load.run(8)
+  await until(() => load.whole.size > 10, 'clients are answered')
+  const pid = pidOf(gateway, 0)
+  process.kill(pid, 'SIGSTOP')
+  await keptByRelays(gateway, load)
+  process.kill(pid, 'SIGKILL')
+  const seen = load.whole.size
+  await until(() => load.whole.size > seen + 20, 'clients are answered again')
+  load.isOver = true
+  await running
+  await until(async () => !(await isHolding()), 'nothing is held')
+  expect(load.cut).toBe(0)
+  gateway.signal('SIGTERM')
+  expect(await gateway.exited).toEqual({ code: 0, signal: null })
+  expect(leftovers()).toEqual([])
+  expectBooked(place, load.whole)
+  await place.verify()
+})
+
+test('relays that end while the ledger process stands still do not wait for it, and what they kept is charged by the next set', async () => {
+  const gateway = await serve(2)
+  const load = new Load(gateway.url, key.key)
+  const running = load.run(8)
+  await until(() => load.whole.size > 10, 'clients are answered')
+  const [main = 0, ...relays] = [0, 1, 2].map((index) => pidOf(gateway, index))
+  process.kill(main, 'SIGSTOP')
+  gateway.signal('SIGTERM')
+  load.isOver = true
+  await running
+  await until(() => !relays.some(isAlive), 'the relays have ended')
+  process.kill(main, 'SIGKILL')
+  await gateway.exited
+  const again = await serve(2)
+  expect(await isHolding()).toBe(false)
+  again.signal('SIGTERM')
+  expect(await again.exited).toEqual({ code: 0, signal: null })
   expectBooked(place, load.whole)
   await place.verify()
 })

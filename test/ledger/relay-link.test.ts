@@ -8,6 +8,7 @@ import { Patience } from '../../src/ledger/admission/patience.ts'
 import { RelayLink } from '../../src/ledger/relays/link.ts'
 import type { FromHub, ToHub } from '../../src/ledger/relays/messages.ts'
 import { ClaimsOverLink, LimitsOverLink } from '../../src/ledger/relays/relay-shares.ts'
+import { settleTurn, VirtualTime } from '../sim/virtual-time.ts'
 
 type Connect = NonNullable<ConstructorParameters<typeof RelayLink>[0]['connect']>
 type Connection = Readonly<{ sent: ToHub[]; hear: (message: FromHub) => void; end: () => void }>
@@ -47,12 +48,20 @@ function makeRelay(early = 0) {
   })
   const listener = {
     ...{ onCommitted: () => undefined, onLost: () => undefined, onWalCheckpointDue: () => undefined },
-    ...{ onClosed: () => undefined, onEnd: () => undefined },
+    ...{ onClosed: () => undefined, onEnd: () => void ends.count++ },
   }
+  let opened: unknown
+  /** How often a connection ended on which the relay was welcome, and what became of the last try. */
+  const ends = { count: 0, listener, opened: () => opened }
   const next = (): Promise<Connection> => new Promise((resolve) => waiting.push(resolve))
   const join = async (): Promise<Connection> => {
     const hello = next()
-    link.enter(listener)
+    link.enter(listener).opened.then(
+      (said) => {
+        opened = said
+      },
+      () => undefined,
+    )
     return await hello
   }
   const welcome = async (): Promise<Connection> => {
@@ -61,7 +70,7 @@ function makeRelay(early = 0) {
     connection.hear({ kind: 'ready' })
     return connection
   }
-  return { link, limits, claims, join, welcome }
+  return { link, limits, claims, join, welcome, next, ends }
 }
 
 const heldIn = ({ sent: [hello] }: Connection): unknown => (hello?.kind === 'hello' ? hello.held : undefined)
@@ -142,5 +151,58 @@ test('a connection that ends before the relay has it is tried again', async () =
     expect(second.sent.map(({ kind }) => kind)).toEqual(['hello', 'ping', 'question'])
   } finally {
     link.close()
+  }
+})
+
+/** Runs timers, and what they promise, until this time is over. */
+async function pass(time: VirtualTime, ms: number): Promise<void> {
+  const untilMs = performance.now() + ms
+  while (time.nextInMs !== undefined && performance.now() + time.nextInMs <= untilMs) {
+    time.runNext()
+    await settleTurn()
+  }
+  time.advance(untilMs - performance.now())
+}
+
+test('a ledger process that says nothing for five seconds is left, and what ends from then on may be kept, until it lets the relay in again', async () => {
+  const time = new VirtualTime()
+  const { link, welcome, next, ends } = makeRelay()
+  try {
+    const first = await welcome()
+    const isAnswered = (): number => first.sent.filter(({ kind }) => kind === 'ping').length
+    await pass(time, 4_900)
+    first.hear({ kind: 'pong', number: 1 })
+    expect([link.isAway, ends.count, isAnswered()]).toEqual([false, 0, 20])
+    const hello = next()
+    await pass(time, 300)
+    expect([link.isAway, ends.count]).toEqual([false, 0])
+    await pass(time, 300)
+    expect([link.isAway, ends.count]).toEqual([true, 1])
+    link.enter(ends.listener)
+    const second = await hello
+    // The kernel has accepted the connection; the ledger process has not.
+    await pass(time, 60_000)
+    expect([link.isAway, second.sent.map(({ kind }) => kind)]).toEqual([true, ['hello']])
+    second.hear(WELCOME)
+    expect(link.isAway).toBe(false)
+  } finally {
+    link.close()
+    time.restore()
+  }
+})
+
+test('a relay that is about to close gives up a ledger process that accepts its connection and says nothing', async () => {
+  const time = new VirtualTime()
+  const { link, join, ends } = makeRelay()
+  try {
+    await join()
+    link.stop()
+    await pass(time, 4_900)
+    expect(ends.opened()).toBeUndefined()
+    await pass(time, 400)
+    expect(ends.opened()).toMatchObject({ problem: 'unwritable' })
+  } finally {
+    link.close()
+    time.restore()
   }
 })

@@ -10,6 +10,7 @@ import type { Connection } from '../../src/ledger/sql/connection.ts'
 import { SqliteStore } from '../../src/ledger/sqlite/store.ts'
 import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
 import type { OpenProblem } from '../../src/ledger/thread-messages.ts'
+import { relaySpillsAt } from '../../src/ledger/writing/relay-spills.ts'
 import type { Fault, Ground, GroundStore, HowEnded, Opening } from './ground.ts'
 
 /** What SQLite says when there is no room, as it says it: the class has no constructor of its own. */
@@ -51,11 +52,12 @@ export class FileGround implements Ground {
   end(how: HowEnded, cutAt: (flushedBytes: number, bytes: number) => number, flushedBytes: number | undefined): void {
     const before = this.#path
     this.#process++
-    for (const suffix of ['', '-wal', '.spill']) if (existsSync(before + suffix)) copyFileSync(before + suffix, this.#path + suffix)
+    const spills = ['.spill', ...relaySpillsAt(before)]
+    for (const suffix of ['', '-wal', ...spills]) if (existsSync(before + suffix)) copyFileSync(before + suffix, this.#path + suffix)
     // Where no thread writes, nothing stands in the log that was not flushed with its end.
     const log = `${this.#path}-wal`
     if (how === 'power loss' && flushedBytes !== undefined && existsSync(log)) truncateSync(log, cutAt(flushedBytes, statSync(log).size))
-    for (const suffix of ['', '-wal', '-shm', '.spill']) rmSync(before + suffix, { force: true })
+    for (const suffix of ['', '-wal', '-shm', ...spills]) rmSync(before + suffix, { force: true })
   }
 
   place(): WritablePlace {

@@ -1,6 +1,6 @@
 /**
  * A simulated world of one ledger process with relays: real hub, links, wallets, commit loop and file, with clocks, wires and deaths in the hands of a seed. A relay or the
- * ledger process dies at any step, and a wire is cut with what is on it. What must hold is looked at after every step. Rules: processes.md "Admission", "Death".
+ * ledger process dies or stands still at any step, a spill fails, the power goes, and a wire is cut with what is on it. What must hold is looked at after every step. Rules: processes.md "Admission", "Death".
  */
 
 import type { Database } from 'bun:sqlite'
@@ -41,6 +41,9 @@ const PIECE = { tokens: 10_000, cost: usd('0.03') }
 const PIECES_MAX = 16
 /** As long as the hub waits for a relay. */
 const SILENCE_MS = 10_000
+const STOPPED_MS_MAX = 25_000
+/** A relay waits for five seconds for a word, then a moment until it keeps ends, and ten seconds for a spill that fails. */
+const isLate = (waitedMs: number): boolean => waitedMs > 16_500
 /** Requests with an Idempotency-Key that every relay may be asked for. */
 const REPEATABLES = 3
 const repeatable = (name: number) => ({ keyId: 'key_1', headerHash: Uint8Array.of(name), bodyHash: Uint8Array.of(name) })
@@ -49,8 +52,10 @@ type Entry = {
   readonly id: string
   readonly key: string
   readonly relay: Relay
-  state: 'asked' | 'held' | 'sent' | 'acknowledged' | 'gone'
+  /** refused: its client had an error instead of the end; it may be charged. */
+  state: 'asked' | 'held' | 'sent' | 'acknowledged' | 'refused' | 'gone'
   cost: Picos
+  sentAtMs: number
 }
 
 /** Whether the request may still end and cost something. */
@@ -63,6 +68,8 @@ class Wire {
   isCut = false
   /** Whether the relay stands still, so that nothing comes or goes. */
   isFrozen: () => boolean = () => false
+  /** Whether the ledger process does: what it has said arrives, and what it is told waits. */
+  isHubFrozen: () => boolean = () => false
   connection: Connection | undefined
   hearInHub: (message: ToHub) => void = () => undefined
   hearInRelay: (message: FromHub) => void = () => undefined
@@ -76,7 +83,8 @@ class Wire {
   }
 
   get isBusy(): boolean {
-    return !this.isFrozen() && (this.toHub.length > 0 || this.toRelay.length > 0 || (this.isCut && this.unheard.length > 0))
+    if (this.isFrozen()) return false
+    return this.toRelay.length > 0 || (this.isCut && this.unheard.length > 0) || (this.toHub.length > 0 && !this.isHubFrozen())
   }
 
   deliver(random: Random): void {
@@ -84,7 +92,8 @@ class Wire {
       this.unheard.shift()?.()
       return
     }
-    const [first, second] = random() < 0.5 ? [this.toHub, this.toRelay] : [this.toRelay, this.toHub]
+    const toHub = this.isHubFrozen() ? [] : this.toHub
+    const [first, second] = random() < 0.5 ? [toHub, this.toRelay] : [this.toRelay, toHub]
     const message = first.shift() ?? second.shift()
     if (message === undefined) return
     if (isToHub(message)) this.hearInHub(message)
@@ -111,7 +120,13 @@ type Relay = {
 }
 
 type Hearing = Parameters<NonNullable<ConstructorParameters<typeof RelayHub>[0]['listen']>>[1]
-type Process = { readonly hub: RelayHub; readonly ledger: GroupCommit; hearing: Hearing | undefined; threads: SimulatedThread[] }
+type Process = {
+  readonly hub: RelayHub
+  readonly ledger: GroupCommit
+  hearing: Hearing | undefined
+  threads: SimulatedThread[]
+  isStopped: boolean
+}
 
 class RelayWorld {
   readonly #random: Random
@@ -125,6 +140,8 @@ class RelayWorld {
   #pids = 100
   #boots = 0
   #fault: Fault = 'none'
+  /** Whether the spill of the ledger process takes nothing, and whether those of relays do not. */
+  #failing = { own: false, relays: false }
   /** Whether ends may be in a spill that is not in the ledger yet. */
   #mayBeSpilled = false
   /** Of relays: what was asked apart from the money, and is not answered. */
@@ -172,7 +189,11 @@ class RelayWorld {
     else if (choice < 97.6) await this.#killProcess()
     else if (choice < 98.8) this.#meetFault(this.#pick(['full', 'broken', 'late'] as const) ?? 'none')
     else if (choice < 99.1) await this.#stopRelay()
+    else if (choice < 99.35) await this.#stopProcess()
+    else if (choice < 99.45) await this.#losePower()
+    else if (choice < 99.7) this.#failSpills()
     else await this.#quiet()
+    if (this.#random() < 0.03) this.#failing = { own: false, relays: false }
     if (this.#fault !== 'none' && this.#random() < 0.15) this.#meetFault('none')
     if (this.#process === undefined && this.#random() < 0.15) await this.#begin()
   }
@@ -185,8 +206,14 @@ class RelayWorld {
   // What lives.
 
   async #begin(): Promise<void> {
-    const process: { hearing: Hearing | undefined; threads: SimulatedThread[] } = { hearing: undefined, threads: [] }
+    const process: Pick<Process, 'hearing' | 'threads' | 'isStopped'> = { hearing: undefined, threads: [], isStopped: false }
     const expected = this.#relays.filter(({ isAlive }) => isAlive).map(({ pid }) => pid)
+    const made = this.#time.as(process, () => this.#makeProcess(process, expected))
+    this.#process = Object.assign(process, made)
+    await this.#open(made.ledger)
+  }
+
+  #makeProcess(process: Pick<Process, 'hearing' | 'threads' | 'isStopped'>, expected: readonly number[]) {
     const hub = new RelayHub({
       ...{ path: '', state: new SharedState(KEEPS_NOTHING), expected, now: this.#time.now, isSound: () => true, onFault: () => undefined },
       listen: (_, hearing) => {
@@ -201,7 +228,7 @@ class RelayWorld {
       startThread: () => {
         const started = new SimulatedThread(
           this.#time,
-          () => ({ fault: this.#fault, spill: 'works' }),
+          () => ({ fault: this.#fault, spill: this.#failing.own ? 'fails' : 'works' }),
           (opening) => this.#ground.open(opening, () => this.#fault),
         )
         process.threads = [started]
@@ -215,7 +242,10 @@ class RelayWorld {
       ...{ now: this.#time.now, checkpointAfterMs: 1_000, leaseIdleMs: 5_000, onFault: () => undefined, onStorage: () => undefined },
       makeSupervisor: this.#ground.makeSupervisor,
     })
-    this.#process = Object.assign(process, { hub, ledger })
+    return { hub, ledger }
+  }
+
+  async #open(ledger: GroupCommit): Promise<void> {
     const opening = ledger.start()
     let opened: unknown
     opening.then(
@@ -236,6 +266,7 @@ class RelayWorld {
   }
 
   #runThread(): void {
+    if (this.#process?.isStopped === true) return
     for (const thread of this.#process?.threads ?? []) if (!thread.deliver('thread')) thread.deliver('gateway')
   }
 
@@ -286,7 +317,10 @@ class RelayWorld {
     const ledger = new GroupCommit({
       ...{ enter: link.enter, isShared: true, now: this.#time.now, checkpointAfterMs: 1_000, leaseIdleMs: 5_000 },
       ...{ onFault: () => undefined, onStorage: () => undefined, sendsMax: 100 },
-      away: { afterMs: 50, keep: (ends, versionAt) => link.isAway && relay.isAlive && spill.keep(ends, versionAt) },
+      away: {
+        afterMs: 50,
+        keep: (ends, versionAt) => link.isAway && relay.isAlive && !this.#failing.relays && spill.keep(ends, versionAt),
+      },
       makeSupervisor: (_tell, heard) => {
         listener = heard
         return new RelaySupervisor(link, patience, spill)
@@ -311,8 +345,10 @@ class RelayWorld {
       },
       close: () => wire.cut(),
     }
+    const process = this.#process
     wire.isFrozen = () => relay.isStopped
-    wire.hearInHub = (message) => hearing.hear(connection, message)
+    wire.isHubFrozen = () => process?.isStopped === true
+    wire.hearInHub = (message) => this.#time.as(process ?? {}, () => hearing.hear(connection, message))
     wire.hearInRelay = hear
     wire.unheard.push(
       () => relay.isAlive && onClosed(),
@@ -328,7 +364,14 @@ class RelayWorld {
   #hold(): void {
     const relay = this.#pick(this.#relays.filter(({ isAlive }) => isAlive))
     if (relay === undefined) return
-    const entry: Entry = { id: `req_${this.#entries.length}`, key: this.#pick(KEYS) ?? '', relay, state: 'asked', cost: picos(0n) }
+    const entry: Entry = {
+      id: `req_${this.#entries.length}`,
+      key: this.#pick(KEYS) ?? '',
+      relay,
+      state: 'asked',
+      cost: picos(0n),
+      sentAtMs: 0,
+    }
     this.#entries.push(entry)
     const learn = (answer: string): void => {
       this.#meet(`a hold is ${answer}`)
@@ -346,12 +389,12 @@ class RelayWorld {
     const entry = this.#pick(this.#entries.filter(({ state, relay }) => state === 'held' && relay.isAlive))
     if (entry === undefined) return
     const pieces = Math.floor(this.#random() * (PIECES_MAX + 1))
-    Object.assign(entry, { state: 'sent', cost: picos(BigInt(pieces) * PIECE.cost) })
+    Object.assign(entry, { state: 'sent', cost: picos(BigInt(pieces) * PIECE.cost), sentAtMs: this.#time.now() })
     entry.relay.ledger.settle(settlement(entry.id, { input: pieces * PIECE.tokens }, { now: NOW })).then(
       (answer) => {
         this.#meet(`a settle is ${answer}`)
         this.log.push(`settle ${entry.id} ${entry.cost}`)
-        if (entry.relay.isAlive && answer === 'settled') entry.state = 'acknowledged'
+        if (entry.relay.isAlive && entry.state === 'sent') entry.state = answer === 'settled' ? 'acknowledged' : 'refused'
       },
       () => undefined,
     )
@@ -477,6 +520,61 @@ class RelayWorld {
     relay.isStopped = false
   }
 
+  /**
+   * The ledger process stands still, for less or more than a relay waits for it, while relays go on, die and come. No end waits longer than it takes to see that nothing is said,
+   * and that no spill keeps it.
+   */
+  async #stopProcess(): Promise<void> {
+    const process = this.#process
+    if (process === undefined) return
+    this.#meet('the ledger process stands still')
+    const fromMs = this.#time.now()
+    const forMs = this.#random() * STOPPED_MS_MAX
+    process.isStopped = true
+    this.#time.freeze(process, ...process.threads)
+    while (this.#time.now() < fromMs + forMs) {
+      const choice = this.#random() * 100
+      if (choice < 0.5) this.#hold()
+      else if (choice < 8) this.#settle()
+      else if (choice < 8.5) this.#share()
+      else if (choice < 9) this.#void()
+      else if (choice < 12.5) this.#killRelay()
+      else if (choice < 13) this.#cut()
+      else if (choice < 13.1) this.#failSpills()
+      else if (choice < 13.5) this.#failing = { own: false, relays: false }
+      await this.#deliver(1)
+      await this.#tick(1)
+      const late = this.#entries.find(
+        ({ state, relay, sentAtMs }) => state === 'sent' && relay.isAlive && isLate(this.#time.now() - Math.max(sentAtMs, fromMs)),
+      )
+      must('an end does not wait for a ledger process that stands still', late === undefined, () => `${late?.id} at ${late?.relay.pid}`)
+    }
+    process.isStopped = false
+    this.#time.thaw()
+  }
+
+  /** All processes end at once, and what was not flushed is lost. */
+  async #losePower(): Promise<void> {
+    this.#meet('the power goes')
+    const flushedBytes = this.#process?.threads.find((thread) => thread.isWriter)?.flushedBytes
+    this.#endProcess()
+    for (const { link, wires } of this.#relays) {
+      link.close()
+      for (const wire of wires) wire.cut()
+    }
+    for (const relay of this.#relays) relay.isAlive = false
+    this.#ground.end('power loss', (flushed, bytes) => flushed + Math.floor(this.#random() * (bytes - flushed)), flushedBytes)
+    this.#mayBeSpilled = true
+    this.#meetFault('none')
+    await this.#begin()
+    for (let n = 0; n < RELAYS; n++) this.#beginRelay()
+  }
+
+  #failSpills(): void {
+    this.#failing = { own: this.#random() < 0.5, relays: this.#random() < 0.7 }
+    if (this.#failing.relays) this.#meet('a spill fails')
+  }
+
   /** Until nothing is under way. */
   async #quiet(): Promise<void> {
     for (let turn = 0; turn < 400; turn++) {
@@ -524,8 +622,10 @@ class RelayWorld {
 
   async #end(): Promise<void> {
     this.#meetFault('none')
+    this.#failing = { own: false, relays: false }
     if (this.#process === undefined) await this.#begin()
-    for (let round = 0; round < 6; round++) await this.#quiet()
+    const areAllIn = (): boolean => this.#relays.every(({ isAlive, ledger }) => !isAlive || ledger.mayAdmit())
+    for (let round = 0; round < 6 || (round < 40 && !areAllIn()); round++) await this.#quiet()
     this.#mayBeSpilled = false
     this.#check()
     const living = this.#relays.filter(({ isAlive }) => isAlive)

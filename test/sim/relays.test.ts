@@ -1,5 +1,5 @@
 /**
- * Simulated worlds of relays and a ledger process that die at any step. `SIM_RELAY_SEEDS` says how many, `TEST_SEED` from which seed on. Rules: processes.md "Admission", "Death".
+ * Simulated worlds of relays and a ledger process that die or stand still at any step, with spills that fail and losses of power. `SIM_RELAY_SEEDS` says how many, `TEST_SEED` from which seed on. Rules: processes.md "Admission", "Death".
  */
 
 import { expect, test } from 'bun:test'
@@ -24,7 +24,10 @@ const MET = [
 ]
 
 /** And these, in as many worlds as a whole check has. */
-const MET_IN_MANY = ['the storage is full', 'the storage is late', 'a relay stands still', 'a relay is fenced', 'a relay keeps ends']
+const MET_IN_MANY = [
+  ...['the storage is full', 'the storage is late', 'a relay stands still', 'a relay is fenced', 'a relay keeps ends'],
+  ...['the ledger process stands still', 'a spill fails', 'a settle is unavailable', 'the power goes'],
+]
 
 test(
   'whatever dies, no relay spends more than there is and one request, and every end that was acknowledged is booked once',

@@ -15,6 +15,8 @@ export class VirtualTime {
   /** Whose timers are set now: each thread's own, else the gateway's. */
   #owner: object = GATEWAY
   readonly #timers = new Map<number, Timer>()
+  /** Whose timers do not run now. */
+  readonly #frozen = new Set<object>()
   readonly #restore: () => void
 
   /** Takes the process's clocks and timers over until `restore`. */
@@ -73,14 +75,23 @@ export class VirtualTime {
   }
 
   /** What is set meanwhile is of this owner, and ends with it. */
-  as(owner: object, run: () => void): void {
+  as<T>(owner: object, run: () => T): T {
     const before = this.#owner
     this.#owner = owner
     try {
-      run()
+      return run()
     } finally {
       this.#owner = before
     }
+  }
+
+  /** Owners that stand still: their timers run late, when they go on. */
+  freeze(...owners: readonly object[]): void {
+    for (const owner of owners) this.#frozen.add(owner)
+  }
+
+  thaw(): void {
+    this.#frozen.clear()
   }
 
   /** The timers of whoever died; without an owner all of them. */
@@ -97,6 +108,7 @@ export class VirtualTime {
   #next(): [number, Timer] | undefined {
     let best: [number, Timer] | undefined
     for (const entry of this.#timers) {
+      if (this.#frozen.has(entry[1].owner)) continue
       if (best === undefined || entry[1].at < best[1].at || (entry[1].at === best[1].at && entry[1].order < best[1].order)) best = entry
     }
     return best

@@ -11,6 +11,8 @@ export type GroupCommitOptions = Pick<ThreadOptions, 'now' | 'onFault'> &
     enter: Enter
     /** The name, in the operator's words, of what `enter` finds; default: the ledger thread. */
     writes?: string
+    /** What the operator is told when that is lost. */
+    lost?: string
     /** How many threads may die with a task before the task is given up; default: three. */
     sendsMax?: number
     /** Keeps ends of requests while `enter` finds nothing; default: they wait. */

@@ -51,7 +51,8 @@ export type Enter = (listener: ThreadListener) => ThreadHandle
  * `writes`: what `enter` finds, in the operator's words; default: the ledger thread. `sendsMax`: how many of these may die with a task before the task is given up. `away`: keeps
  * ends of requests while none can be had; absent: they wait.
  */
-export type WriterOptions = Pick<ThreadOptions, 'onFault'> & Readonly<{ enter: Enter; writes?: string; sendsMax?: number; away?: Away }>
+export type WriterOptions = Pick<ThreadOptions, 'onFault'> &
+  Readonly<{ enter: Enter; writes?: string; lost?: string; sendsMax?: number; away?: Away }>
 
 export function enterThread(options: ThreadOptions, listener: ThreadListener): ThreadHandle {
   const { bootId, retryMs, spillBytes, now, startThread, onFault, onMigration, onStep, keepsInFlight = () => false } = options

@@ -8,7 +8,7 @@ import { fitsRecord, writeDebits } from '../debit-records.ts'
 import { type Answer, type Answers, type Debit, isLease, type Numbered, type NumberedTask, type Task } from '../task.ts'
 import type { Committed, Loss, Opened, OpenProblem } from '../thread-messages.ts'
 import { AwayEnds } from './away-ends.ts'
-import { type Heard, keptBy, type Pending, PendingTasks, refusalOf } from './pending-tasks.ts'
+import { type Heard, type Pending, PendingTasks, refusalOf } from './pending-tasks.ts'
 import type { FromSupervisor } from './store-supervisor.ts'
 import type { ThreadHandle, WriterOptions } from './thread-handle.ts'
 import type { WriterListener } from './writer-listener.ts'
@@ -38,7 +38,8 @@ export class Writer {
     this.#pending = new PendingTasks(options.sendsMax)
     this.#listener = listener
     const prices = (): readonly PriceVersion[] => listener.prices()
-    this.#awayEnds = new AwayEnds(options.away, { pending: this.#pending, prices, onKept: (kept) => this.#answer(kept, kept.map(keptBy)) })
+    const answer: ConstructorParameters<typeof AwayEnds>[1]['answer'] = (ends, heardOf) => this.#answer(ends, ends.map(heardOf))
+    this.#awayEnds = new AwayEnds(options.away, { pending: this.#pending, prices, answer })
   }
 
   /** Opens the ledger in a new thread. To be called once. */
@@ -94,7 +95,7 @@ export class Writer {
     if (this.#thread === undefined) this.#closing.resolve()
     else this.#thread.post({ kind: 'close' })
     await this.#closing.promise
-    this.#awayEnds.end()
+    this.#awayEnds.last()
     this.#isWritable = false
     this.#thread?.terminate()
     this.#thread = undefined
@@ -199,8 +200,8 @@ export class Writer {
       return
     }
     this.#awayEnds.begin()
-    const { onFault, writes = 'ledger thread' } = this.#options
-    onFault({ problem: `${writes}: it ended; starting another` })
+    const { onFault, writes = 'ledger thread', lost = 'it ended; starting another' } = this.#options
+    onFault({ problem: `${writes}: ${lost}` })
     this.#restarting = this.#restart().catch((bug: unknown) => onFault({ problem: `${writes}: its restart failed by a bug`, bug }))
   }
 

@@ -14,6 +14,8 @@ import { WordQueue } from './word-queue.ts'
 /** How long the link may be silent until this relay admits nothing: half of the silence after which the ledger process ends it. */
 const TRUSTED_MS = 5_000
 const PING_MS = 250
+/** As many pings without an answer as fit in the time after which this relay admits nothing. A relay that itself stood still has sent none, and so counts none. */
+const UNANSWERED_MAX = TRUSTED_MS / PING_MS
 const RETRY_MS = 25
 /** Longer than ends wait before they go into the relay's own spill. */
 const GIVE_UP_MS = 5_000
@@ -72,9 +74,9 @@ export class RelayLink {
     return this.#isSound
   }
 
-  /** Whether there is no connection, so that the ledger process cannot be reading what this relay keeps. */
+  /** Whether this relay is not let in, so that the ledger process reads all that this relay keeps now before it lets it in. */
   get isAway(): boolean {
-    return this.#socket === undefined && !this.#isFenced
+    return !this.#isIn && !this.#isFenced
   }
 
   /** Asks only when all relays have said what they hold: before that, an answer might give to this relay what another one has. */
@@ -224,10 +226,15 @@ export class RelayLink {
   }
 
   #ping(): void {
-    if (this.#socket === undefined || !this.#isIn) return
+    const isSilent = this.#isIn && this.#pings.size >= UNANSWERED_MAX
+    if (isSilent) this.#options.onFault({ problem: 'the ledger process says nothing: its connection is ended' })
+    // A ledger process that stands still accepts a connection and never answers.
+    const isGivenUp = !this.#isIn && performance.now() >= this.#giveUpMs
+    if (isSilent || isGivenUp) this.#socket?.close()
+    if (isSilent || !this.#isIn) return
     const number = ++this.#lastNumber
     this.#pings.set(number, { wallMs: Date.now(), monotonicMs: performance.now() })
-    this.#socket.send({ kind: 'ping', number })
+    this.#socket?.send({ kind: 'ping', number })
   }
 
   #trust(number: number): void {
