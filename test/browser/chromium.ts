@@ -4,11 +4,12 @@
  * that does not start fails the test.
  */
 
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inflate } from '@sparticuz/chromium'
 import { type Browser, chromium } from 'playwright-core'
+import { nameWhole } from '../support/whole-folder.ts'
 
 const PACKAGE = dirname(dirname(fileURLToPath(import.meta.resolve('@sparticuz/chromium'))))
 const FOLDER = join(
@@ -34,7 +35,6 @@ export async function openBrowser(): Promise<Browser> {
   })
 }
 
-/** Into a folder of its own that gets its name when it is whole: two runs at once, or one that was stopped, leave nothing broken. */
 async function unpack(): Promise<void> {
   const partial = `${FOLDER}.${process.pid}`
   mkdirSync(partial, { recursive: true })
@@ -52,6 +52,5 @@ async function unpack(): Promise<void> {
 <alias><family>system-ui</family><prefer><family>Open Sans</family></prefer></alias>
 <alias><family>sans-serif</family><prefer><family>Open Sans</family></prefer></alias></fontconfig>`,
   )
-  if (existsSync(FOLDER)) rmSync(partial, { recursive: true })
-  else renameSync(partial, FOLDER)
+  nameWhole(partial, FOLDER)
 }

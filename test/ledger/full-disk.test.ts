@@ -29,7 +29,7 @@ import { startWatch, until } from '../support/until.ts'
 const RETRY_MS = 200
 
 /** Feeds a commit loop and waits for the answers of what it was fed; a settle is held first. */
-function loopOver(machine: ReturnType<typeof openMachine>) {
+function loopOver(machine: ReturnType<typeof openMachine>, retryMs = RETRY_MS) {
   const told: Committed[] = []
   const waiting = new Map<number, (answer: Answer) => void>()
   const spill = Spill.open('/nowhere/ledger.db', machine.ledger, 0)
@@ -42,7 +42,7 @@ function loopOver(machine: ReturnType<typeof openMachine>) {
       for (const { number, answer } of committed.answers) waiting.get(number)?.(answer)
       for (const number of committed.settled) waiting.get(number)?.('settled')
     },
-    RETRY_MS,
+    retryMs,
   )
   let last = 0
   let pricesTold = 0
@@ -100,7 +100,7 @@ test('reads that go on meanwhile do not keep writes waiting past the bound', asy
   limitPages(machine, Number(pages))
   const reading = setInterval(() => void ask({ kind: 'findKey', secretHash: sha256('key_a') }), RETRY_MS / 8)
   const writes = ask(...Array.from({ length: 200 }, (_, n) => settleTask(`req_${n}`, { input: 1 })))
-  const late = Bun.sleep(RETRY_MS * 10).then(() => ['still waiting'] as const)
+  const late = Bun.sleep(60_000).then(() => ['still waiting'] as const)
   expect(new Set<string>((await Promise.race([writes, late])) as readonly string[])).toEqual(new Set(['unavailable']))
   clearInterval(reading)
   close()
@@ -110,7 +110,8 @@ test('a commit that fails for less than the bound is never noticed', async () =>
   const machine = openMachine()
   machine.ask(operateTask(createKey('key_a', { balanceUsd: '10' })))
   const [[pages]] = machine.db.query('PRAGMA page_count').values() as [[bigint]]
-  const { ask, told, close } = loopOver(machine)
+  // No machine stands still for so long.
+  const { ask, told, close } = loopOver(machine, 60_000)
   limitPages(machine, Number(pages))
   const answers = ask(...Array.from({ length: 200 }, (_, n) => settleTask(`req_${n}`, { input: 1 })))
   setTimeout(() => limitPages(machine, 1_000_000), RETRY_MS / 3)
@@ -123,7 +124,8 @@ test('a wallet that is read behind writes has them in it, also where their first
   const machine = openMachine()
   machine.ask(operateTask(createKey('key_a', { balanceUsd: '10' })))
   const [[pages]] = machine.db.query('PRAGMA page_count').values() as [[bigint]]
-  const { ask, close } = loopOver(machine)
+  // Long beside the time for which there is no space first; at the end it is waited out once.
+  const { ask, close } = loopOver(machine, 10 * RETRY_MS)
   limitPages(machine, Number(pages))
   const settles = Array.from({ length: 200 }, (_, n) => settleTask(`req_${n}`, { input: 1 }))
   const answers = ask(...settles, { kind: 'keyStates', keyIds: ['key_a'] })

@@ -5,6 +5,7 @@ import { nativeStream, startFakeUpstream, textFrames } from '../support/fake-ups
 import { startFullListener } from '../support/full-listener.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { question } from '../support/stage.ts'
+import { startWatch } from '../support/until.ts'
 
 const CONNECT_MS = 150
 /** Where nobody should wait for it: sixty connections that are made at once need their time on a busy machine. */
@@ -26,13 +27,15 @@ async function before(upstreams: readonly string[], connectTimeoutMs = CONNECT_M
   const gateway = await startTestGateway({ upstreams, upstream: { connectTimeoutMs, transport: 'socket' } })
   gateways.push(gateway)
   const secret = await gateway.createKey({ balanceUsd: '1000' })
-  const ask = async (): Promise<Readonly<{ status: number; tookMs: number }>> => {
+  /** `waitedMs`: without what others took from the machine meanwhile. */
+  const ask = async (): Promise<Readonly<{ status: number; tookMs: number; waitedMs: number }>> => {
     const { path, body } = question({ stream: true })
     const startedMs = performance.now()
+    using watch = startWatch()
     const answer = await gateway.post(path, secret, body)
     const text = await answer.text()
     if (answer.status === 200) expect(text).toContain('message_stop')
-    return { status: answer.status, tookMs: performance.now() - startedMs }
+    return { status: answer.status, tookMs: performance.now() - startedMs, waitedMs: watch.ms() }
   }
   const metric = async (line: string): Promise<number> =>
     Number(
@@ -57,7 +60,7 @@ describe('an address', () => {
       const { ask, timeouts } = await before([url, well.url])
       const first = await ask()
       expect(first.status).toBe(200)
-      expect(first.tookMs).toBeWithin(CONNECT_MS - 10, CONNECT_MS + 1_000)
+      expect([first.tookMs > CONNECT_MS - 10, first.waitedMs < CONNECT_MS + 1_000]).toEqual([true, true])
       // Whoever waits for it leaves a time-out.
       expect([(await ask()).status, await timeouts()]).toEqual([200, 1])
     })
@@ -65,7 +68,7 @@ describe('an address', () => {
     test(`${what}, alone: one request is 502 after the time to connect, the next at once`, async () => {
       const { gateway, ask, timeouts } = await before([url])
       const first = await ask()
-      expect(first.tookMs).toBeWithin(CONNECT_MS - 10, CONNECT_MS + 1_000)
+      expect([first.tookMs > CONNECT_MS - 10, first.waitedMs < CONNECT_MS + 1_000]).toEqual([true, true])
       expect([first.status, (await ask()).status, await timeouts()]).toEqual([502, 502, 1])
       expect([gateway.holds(), gateway.receipts(), gateway.attempts()]).toEqual([[], [], []])
     })

@@ -9,6 +9,9 @@ const [path = '', bootId = '', seed = ''] = process.argv.slice(2)
 const { ledger } = await openTestLedger({ path, bootId, checkpointAfterMs: 10 })
 // The first round makes the key; for the others it is the same operation again.
 await ledger.operate(createKey('key_a', { balanceUsd: '1000' }))
+// Runs until the kill. It is checkpointed before anything else is asked, so that whoever reads the first acknowledgement knows that its row is written.
+if ((await ledger.hold(holdRequest(`${bootId}_runs`, 'key_a', usd('0.01')))) !== 'held') throw new Error('not held')
+await Bun.sleep(50)
 
 async function work(lane: number): Promise<never> {
   const random = randomFrom(Number(seed) + lane)

@@ -2,8 +2,9 @@
  * What tests make of the sources, once for all test processes that find the same ones: it lies where Chromium does, under a name that says what it was made of.
  */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { nameWhole } from './whole-folder.ts'
 
 export const ROOT = join(import.meta.dir, '../..')
 const FOLDER = join(ROOT, 'node_modules/.cache/tollgate')
@@ -17,14 +18,12 @@ export function madeOnce(what: string, argumentsFor: (folder: string) => readonl
   name ??= nameOfSources()
   const folder = join(FOLDER, `${what}-${name}`)
   if (existsSync(folder)) return folder
-  // In a folder that gets its name when it is whole: two at once, or one that was stopped, leave nothing broken.
   const partial = `${folder}.${process.pid}`
   mkdirSync(partial, { recursive: true })
   const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...argumentsFor(partial)], { cwd: ROOT })
   if (exitCode !== 0) throw new Error(stderr.toString())
-  if (existsSync(folder)) rmSync(partial, { recursive: true })
-  else renameSync(partial, folder)
-  removeOld()
+  nameWhole(partial, folder)
+  removeOld(name)
   return folder
 }
 
@@ -35,9 +34,12 @@ function nameOfSources(): string {
   return hash.digest('hex').slice(0, 16)
 }
 
-function removeOld(): void {
+/** What was made of other sources. A folder that is being made by another process may get its name, and be gone, between two looks. */
+function removeOld(ofSources: string): void {
   for (const other of readdirSync(FOLDER)) {
+    if (other.endsWith(`-${ofSources}`)) continue
     const path = join(FOLDER, other)
-    if (Date.now() - statSync(path).mtimeMs > KEPT_MS) rmSync(path, { recursive: true, force: true })
+    const madeAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs
+    if (madeAt !== undefined && Date.now() - madeAt > KEPT_MS) rmSync(path, { recursive: true, force: true })
   }
 }

@@ -4,11 +4,12 @@
  */
 
 import { execFile, execFileSync } from 'node:child_process'
-import { appendFileSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { PROGRAMS_ID, placePrograms } from './postgres-programs.ts'
+import { nameWhole } from './whole-folder.ts'
 
 export const PASSWORD = 'only-for-tests'
 const run = promisify(execFile)
@@ -65,7 +66,6 @@ export function writeForServer(path: string, text: string): void {
   giveToServer(path)
 }
 
-/** In a folder that gets its name when it is whole: two at once, or one that was stopped, leave nothing broken. */
 async function prepare(): Promise<void> {
   const partial = `${FOLDER}.${process.pid}`
   rmSync(partial, { recursive: true, force: true })
@@ -80,8 +80,7 @@ async function prepare(): Promise<void> {
   await run(initdb, ['-D', data, `--pwfile=${passwordFile}`, ...INITDB, ...order], AS_SERVER)
   appendFileSync(join(data, 'postgresql.conf'), SETTINGS)
   execFileSync(join(partial, 'native/bin/postgres'), ['--single', '-D', data, 'postgres'], { ...AS_SERVER, input: ROLES, stdio: 'pipe' })
-  if (existsSync(FOLDER)) rmSync(partial, { recursive: true })
-  else renameSync(partial, FOLDER)
+  nameWhole(partial, FOLDER)
 }
 
 /** Its major version, as its programs say it. */

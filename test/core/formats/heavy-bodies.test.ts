@@ -12,7 +12,7 @@ beforeAll(async () => {
     const one = JSON.parse(line) as Measured & { name: string }
     measured.set(one.name, one)
   }
-}, 300_000)
+}, 900_000)
 
 for (const { name, outcome } of HEAVY_BODIES)
   test(name, () => {
