@@ -54,7 +54,7 @@ export function showMargin(
   const rows = readReport(context, (ledger) => {
     const found: MarginRow[] = []
     for (let after: string | null | undefined; after !== null; ) {
-      const part = ledger.margin({ fromDay, toDay, accountId, after })
+      const part = ledger.margin({ fromDay, toDay, accountIds: accountId === undefined ? undefined : [accountId], after })
       found.push(...(part?.rows ?? []))
       after = part?.next ?? null
     }

@@ -2,10 +2,10 @@
 
 import { Elysia } from 'elysia'
 import { alertRoutes } from './api/alerts.ts'
+import { accountChoices } from './api/choices.ts'
 import { clientLineRoutes } from './api/client-lines.ts'
 import { cabinetExplore } from './api/explore.ts'
 import { accountFind } from './api/find.ts'
-import { gatewayRoutes } from './api/gateway.ts'
 import { keyRoutes } from './api/keys.ts'
 import { memberRoutes } from './api/members.ts'
 import { peopleRoutes } from './api/people.ts'
@@ -28,9 +28,9 @@ export const cabinetApp = (site: Site) =>
     .use(cabinetExplore(site))
     .use(summaryRoutes(site))
     .use(requestRoutes(site))
-    .use(gatewayRoutes(site.world))
     .use(clientLineRoutes(site))
     .use(accountFind(site))
+    .use(accountChoices(site))
     .use(alertRoutes(site))
     .use(webhookRoutes(site))
     .use(memberRoutes(site))

@@ -2,6 +2,7 @@
 
 import { Elysia } from 'elysia'
 import { catalogRoutes } from './api/catalog.ts'
+import { consoleChoices } from './api/choices.ts'
 import { codeRoutes } from './api/codes.ts'
 import { consoleAccounts } from './api/console-accounts.ts'
 import { consoleActs } from './api/console-acts.ts'
@@ -41,6 +42,7 @@ export const consoleApp = (site: Site) => {
     .use(consoleTokens(site, acts))
     .use(consoleBooks(site, acts))
     .use(consoleFind(site, acts))
+    .use(consoleChoices(site, acts))
     .use(pageRoutes('/console', html))
 }
 

@@ -263,7 +263,7 @@ test('a list is narrowed by what its form was sent with; the address says it, an
   const { page, go, close } = await enter()
   for (const [path, label, value, more, chosen] of [
     ['/audit', 'Of what (id or e-mail)', accounts[1], 'What', 'setAccountActive'],
-    ['/requests', 'Account id', 'acc_nowhere', 'Outcome', 'fault'],
+    ['/requests', 'Tag', 'team:nowhere', 'Show', 'waived'],
   ] as const) {
     await go(path)
     await page.locator('.rows tbody tr').first().waitFor()
@@ -285,6 +285,47 @@ test('a list is narrowed by what its form was sent with; the address says it, an
     expect(await page.getByLabel(label).inputValue()).toBe('')
   }
   await close()
+})
+
+test('accounts, keys and outcomes are chosen from lists by keyboard, several at once; their names stand in the form, their ids in the address', async () => {
+  const { page, go, close } = await enter()
+  try {
+    await go('/requests')
+    await page.locator('.rows tbody tr').first().waitFor()
+    const rows = await page.locator('.rows tbody tr').count()
+    const accountField = page.getByRole('combobox', { name: 'Account', exact: true })
+    await accountField.focus()
+    for (const name of ['North', 'Conto']) {
+      await page.keyboard.type(name)
+      await page.getByRole('option', { name }).waitFor()
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: new RegExp(`^Account: ${name}.*: take away$`) }).waitFor()
+      await lookAt(page, `${name} is chosen`)
+      await page.keyboard.press('Escape')
+    }
+    expect(new URL(page.url()).search).toBe('')
+    await page.getByRole('combobox', { name: 'Outcome' }).click()
+    await page.getByRole('option', { name: 'complete' }).click()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Outcome: client left: take away' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/outcome=/)
+    const asked = new URL(page.url()).searchParams
+    expect([asked.get('account_id'), asked.get('outcome')]).toEqual([`${accounts[0]},${accounts[1]}`, 'complete,leaver'])
+    await page.getByText('was found').waitFor()
+    await page.reload()
+    for (const name of ['Northwind Traders', 'Contoso']) await page.getByRole('button', { name: `Account: ${name}: take away` }).click()
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await page.waitForURL(({ searchParams }) => !searchParams.has('account_id'))
+    await page
+      .locator('.rows tbody tr')
+      .nth(rows - 1)
+      .waitFor()
+  } finally {
+    await close()
+  }
 })
 
 test('the margin begins by day: its form says so, and each row names its day', async () => {

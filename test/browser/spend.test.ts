@@ -96,14 +96,18 @@ test(
     await page.keyboard.press('Enter')
     await dialog.getByText(/No request of this account has this id/).waitFor()
     await page.keyboard.press('Escape')
-    await page.getByLabel('Outcome').selectOption('fault')
+    await page.getByRole('combobox', { name: 'Outcome' }).fill('provider')
+    await page.getByRole('option', { name: 'Provider failed' }).waitFor()
+    await page.keyboard.press('Enter')
     await page.getByText('No request is like this.').waitFor()
     expect(new URL(page.url()).search).toBe('?outcome=fault')
     let looks = 0
     await page.route(/\/requests\?.*outcome=drain/, (route) =>
       route.fulfill({ json: { data: [], next_cursor: `req_${++looks}`, looked_back_to: '2026-11-03T12:00:00Z', ordered: null } }),
     )
-    await page.getByLabel('Outcome').selectOption('drain')
+    await page.getByRole('button', { name: 'Outcome: Provider failed: take away' }).click()
+    await page.getByRole('combobox', { name: 'Outcome' }).fill('stopped')
+    await page.getByRole('option', { name: 'Gateway stopped' }).click()
     await page.getByText('Looked back to 3 Nov 2026 and found none').waitFor()
     expect(looks).toBe(10)
     await page.getByRole('button', { name: 'Look further' }).click()

@@ -224,7 +224,9 @@ function whole(requestIds: readonly string[]): readonly Asked[] {
     ]),
     ...KEYS.map((keyId) => ({ kind: 'key', keyId }) as const),
     ...days.map((day) => ({ kind: 'usageOfDay', day }) as const),
-    ...[undefined, 'acc_a'].map((accountId) => ({ kind: 'margin', fromDay: FIRST_DAY, toDay: LAST_DAY, accountId }) as const),
+    ...[{}, { accountIds: ['acc_a'] }, { accountIds: ['acc_a', 'acc_b'], modelIds: ['haiku', 'Opus'], upstreams: ['main'] }].map(
+      (of) => ({ kind: 'margin', fromDay: FIRST_DAY, toDay: LAST_DAY, ...of }) as const,
+    ),
     ...requestIds.flatMap((requestId): readonly Asked[] => [
       { kind: 'anyReceipt', requestId },
       { kind: 'receipt', keyId: 'key_a', requestId },

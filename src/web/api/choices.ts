@@ -6,8 +6,8 @@
 import { Elysia, t } from 'elysia'
 import { NO_UPSTREAM } from '../../ledger/reading/receipt-filter.ts'
 import type { Site } from '../site.ts'
-import type { Caller } from './caller.ts'
-import { callerMacro } from './caller.ts'
+import { refuse } from './answers.ts'
+import { type Caller, callerMacro } from './caller.ts'
 import { type ConsoleActs, NO_STORE, oneOf } from './console-acts.ts'
 import { modelsOfAccount } from './models-of-account.ts'
 import { refuseUnread } from './unread.ts'
@@ -18,7 +18,7 @@ const OFFERED_MAX = 50
 
 const queryOf = <const Of extends string>(of: readonly Of[]) =>
   t.Object({
-    of: oneOf(of, 'What is chosen'),
+    of: t.Optional(oneOf(of, 'What is chosen')),
     q: t.Optional(t.String({ maxLength: 200, description: 'What is looked for' })),
     ids: values('things, whatever is looked for'),
   })
@@ -58,6 +58,7 @@ export function consoleChoices({ world, people, upstreams }: Site, { ask }: Cons
     .get(
       '/choices',
       async ({ caller, query: { of, q = '', ...lists } }) => {
+        if (of === undefined) return refuse(400, 'What is chosen', { field: 'of' })
         const listed = valuesIn(lists, ['ids'])
         if (listed instanceof Response) return listed
         const { ids } = listed
@@ -87,6 +88,7 @@ export function accountChoices({ world, people }: Pick<Site, 'world' | 'people'>
     .get(
       '/choices',
       async ({ caller, params: { accountId }, query: { of, q = '', ...lists } }) => {
+        if (of === undefined) return refuse(400, 'What is chosen', { field: 'of' })
         const listed = valuesIn(lists, ['ids'])
         if (listed instanceof Response) return listed
         const { ids } = listed

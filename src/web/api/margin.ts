@@ -13,6 +13,7 @@ import { NO_STORE, oneOf } from './console-acts.ts'
 import { CSV, download, refuseForeign } from './download.ts'
 import { daysOf } from './spend-query.ts'
 import { refuseUnread } from './unread.ts'
+import { values, valuesIn } from './value-lists.ts'
 
 /** The most rows that the page shows; the file has all. */
 const ROWS_MAX = 500
@@ -20,7 +21,9 @@ const DAY = t.Optional(t.String({ pattern: '^([0-9]{4}-[0-9]{2}-[0-9]{2})?$', de
 const QUERY = t.Object({
   from: DAY,
   to: DAY,
-  account_id: t.Optional(t.String({ maxLength: 300 })),
+  account_id: values('accounts'),
+  model: values('models'),
+  upstream: values('upstreams'),
   by: t.Optional(oneOf(MARGIN_BY, 'By day, account, model or upstream')),
 })
 
@@ -28,8 +31,10 @@ export function marginRoutes({ world, people }: Site) {
   const read = async (caller: Caller, query: Static<typeof QUERY>) => {
     const days = daysOf(given(query), world.clock.now())
     if (days instanceof Response) return days
-    const accountId = query.account_id === '' ? undefined : query.account_id
-    const rows = await wholeMargin(world.reports, `person:${caller.person.id}`, { ...days, accountId })
+    const listed = valuesIn(query, ['account_id', 'model', 'upstream'])
+    if (listed instanceof Response) return listed
+    const of = { accountIds: listed.account_id, modelIds: listed.model, upstreams: listed.upstream }
+    const rows = await wholeMargin(world.reports, `person:${caller.person.id}`, { ...days, ...of })
     return typeof rows === 'string' ? refuseUnread(rows) : { rows, days }
   }
   return new Elysia({ name: 'margin', prefix: '/console/api' })

@@ -23,7 +23,7 @@ export type SpendView = Readonly<{
 }>
 
 /** The filters of a list of requests. */
-export const FILTERS = ['key', 'model', 'tag', 'outcome', 'from', 'to'] as const
+export const FILTERS = ['key', 'model', 'outcome', 'format', 'tag', 'from', 'to'] as const
 export type Filters = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>
 
 type Query = Readonly<Record<string, string | undefined>>

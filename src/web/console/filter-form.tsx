@@ -3,11 +3,17 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { valuesOf } from '../parts/choices.ts'
+import { idsText } from '../parts/explore-view.ts'
 import { Field } from '../parts/field.tsx'
 import { ZoneChoice } from '../parts/zone-choice.tsx'
 import { addressOf, type Filters } from './filters.ts'
 
 type Input = Readonly<{ value: string; change: (value: string) => void }>
+type ListInput = Readonly<{ values: readonly string[]; change: (values: readonly string[]) => void }>
+
+/** The input of a filter of several values, which the address has with commas between. */
+export const asList = ({ value, change }: Input): ListInput => ({ values: valuesOf(value), change: (values) => change(idsText(values)) })
 
 /** `path`: the path of the page. `children`: the inputs of this list, beside the range of time, which all lists have. */
 type Options<Name extends string> = Readonly<{

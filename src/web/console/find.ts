@@ -1,6 +1,7 @@
 /** Where a thing that was found stands in the console. */
 
 import type { FoundThing } from '../api/find.ts'
+import { idsText } from '../parts/explore-view.ts'
 import { api } from './api.ts'
 import { addressOf } from './filters.ts'
 
@@ -17,6 +18,6 @@ export function pathInConsole({ kind, id }: FoundThing): string {
     case 'request':
       return `/console/requests/${encodeURIComponent(id)}`
     case 'model':
-      return addressOf('/console/requests', { model: id })
+      return addressOf('/console/requests', { model: idsText([id]) })
   }
 }

@@ -69,7 +69,7 @@ export function marginRoutes({ world: { reports, clock, catalog }, macro }: Part
   ): Promise<Static<typeof MARGIN> | Failure> => {
     const days = boundedDaysOf(range, clock.now())
     if (days instanceof Failure) return days
-    const rows = await wholeMargin(reports, caller.client, { ...days, accountId })
+    const rows = await wholeMargin(reports, caller.client, { ...days, ...(accountId === undefined ? {} : { accountIds: [accountId] }) })
     if (typeof rows === 'string') return unread(rows)
     const things = groupMargin(rows, by)
     const rest = things.slice(ROWS_MAX)

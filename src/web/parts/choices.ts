@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { ChoiceDocument } from '../api/choices.ts'
 import { type ApiResponse, ask } from './ask.ts'
+import { idsIn, idsText } from './explore-view.ts'
 
 /** `isFree`: what is typed can be chosen as it stands, such as a model that is sold no more. */
 export type Choices = Readonly<{
@@ -33,7 +34,7 @@ export const lookedUp = (look: Asking, isFree = false): Choices => {
     const { value } = await ask(look(query))
     return value !== undefined && 'data' in value ? value.data : []
   }
-  return { offered: (q) => found({ q }), chosen: (values) => found({ ids: values.join() }), isFree }
+  return { offered: (q) => found({ q }), chosen: (values) => found({ ids: idsText(values) }), isFree }
 }
 
 /** What is offered for the text as it stands, while the list is open; an answer that comes after the text has changed is dropped. */
@@ -57,7 +58,7 @@ export function useOffered(choices: Choices, isOpen: boolean, text: string): rea
     }
   }, [choices, isOpen, text])
   if (!isOpen || found.text !== text) return []
-  const isTyped = choices.isFree && text !== '' && !text.includes(',') && !found.list.some(({ value }) => value === text)
+  const isTyped = choices.isFree && text !== '' && !found.list.some(({ value }) => value === text)
   return isTyped ? [...found.list, { value: text, text, detail: 'as it is typed' }] : found.list
 }
 
@@ -80,4 +81,4 @@ export function useChosen(choices: Choices, values: readonly string[]): Readonly
 }
 
 /** The values of a filter in an address. */
-export const valuesOf = (list: string | undefined): readonly string[] => (list === undefined || list === '' ? [] : list.split(','))
+export const valuesOf = (list: string | undefined): readonly string[] => (list === undefined || list === '' ? [] : idsIn(list))

@@ -23,17 +23,19 @@ export const namesIn = (by: string): readonly ThingName[] =>
 
 /** Ids as a filter has them: a comma that is part of an id has a backslash before it. */
 export const idsText = (ids: readonly string[]): string => ids.map((id) => id.replaceAll(',', '\\,')).join()
-const idsIn = (text: string): readonly string[] => text.split(/(?<!\\),/).map((id) => id.replaceAll('\\,', ','))
+export const idsIn = (text: string): readonly string[] => text.split(/(?<!\\),/).map((id) => id.replaceAll('\\,', ','))
 
 /** The filters that a view has. */
 export const filtersIn = (view: ExploreQuery): readonly (readonly [ThingName, readonly string[]])[] =>
   THINGS.flatMap((thing) => (view[thing] ? [[thing, idsIn(view[thing])] as const] : []))
 
-/** The one thing of each kind that a view has alone, where a list of requests can have it alone, too; undefined: it has several, or a tag that stands for several or for none. */
+/** The filters of a view as a list of requests has them; undefined: it has none of such a kind, or no tag that stands for several or for none, nor several of them. */
 export function onlyOf(view: ExploreQuery, listed: readonly ThingName[]): Readonly<Partial<Record<ThingName, string>>> | undefined {
   const filters = filtersIn(view)
-  const isOne = filters.every(([thing, [id = '', ...others]]) => listed.includes(thing) && others.length === 0 && !id.startsWith('('))
-  return isOne ? Object.fromEntries(filters.map(([thing, [id]]) => [thing, id])) : undefined
+  const isListed = filters.every(
+    ([thing, ids]) => listed.includes(thing) && (thing !== 'tag' || (ids.length === 1 && !ids[0]?.startsWith('('))),
+  )
+  return isListed ? Object.fromEntries(filters.map(([thing, ids]) => [thing, idsText(ids)])) : undefined
 }
 
 const dayBefore = (nowMs: number, days: number): string => new Date(nowMs - days * DAY_MS).toISOString().slice(0, 10)

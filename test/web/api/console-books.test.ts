@@ -121,6 +121,7 @@ const ROUTES: Readonly<Record<string, unknown>> = {
   'GET /explore': undefined,
   'GET /explore.csv': undefined,
   'GET /find': undefined,
+  'GET /choices': undefined,
 }
 /** Who somebody is, and what an invitation is to: asked before one is signed in; and what is nothing. */
 const OPEN = ['GET /me', 'GET /invitations/:token', 'GET /*', 'ALL /*']
@@ -423,6 +424,20 @@ test('people are invited, given links, and put out, by mail where there is mail;
     { ...by, action: 'credit' },
     { ...by, action: 'createAccount' },
   ])
+})
+
+test('lists to choose from have names before ids, by the beginning of a name, and the names of what was chosen', async () => {
+  const [north, south] = [await account('North'), await account('South')]
+  const chosen = async (query: string) => ((await console.get(`/api/choices?${query}`)).body as Rows).data
+  expect(await chosen('of=account&q=nor')).toEqual([{ value: north, text: 'North', detail: north }])
+  expect((await chosen('of=account&q=')).map(({ text }) => text)).toEqual(['South', 'North'])
+  expect(await chosen(`of=account&ids=${south},acc_none`)).toEqual([
+    { value: south, text: 'South', detail: south },
+    { value: 'acc_none', text: 'acc_none', detail: 'acc_none' },
+  ])
+  expect(await chosen('of=model&q=SONN')).toEqual([{ value: MODEL_ID, text: MODEL_ID, detail: '' }])
+  expect(await chosen('of=upstream&q=non')).toEqual([{ value: '(none)', text: 'none', detail: '' }])
+  expect((await console.get('/api/choices?of=tag')).status).toBe(400)
 })
 
 test('requests are looked through by what an index serves, and one tells its upstream, its hold and its ids', async () => {

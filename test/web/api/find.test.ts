@@ -1,4 +1,4 @@
-/** What the cabinet's field in the bar finds: models that the account's keys may use and no others. Rules: pages.md "Tables"; requests.md "Models". */
+/** What the cabinet's field in the bar finds, and its lists to choose from: keys of the account and models that they may use, and no others. Rules: pages.md "Tables"; requests.md "Models". */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../../support/gateway.ts'
@@ -19,4 +19,21 @@ test('a model of other plans is not found, until a key of the account has such a
   expect(await found()).toEqual([])
   await gateway.operate(createKey('key_small', { accountId: 'acc_small' }))
   expect(await found()).toMatchObject([{ kind: 'model', id: MODEL_ID }])
+})
+
+test('the lists of an account have its own keys by their names; of another account’s key nothing but the id that was asked', async () => {
+  const bob = await signIn(gateway, 'bob@example.com', 'acc_bob', 'reader')
+  await gateway.operate({ ...createKey('key_bob', { balanceUsd: '1' }), name: 'laptop' })
+  await gateway.operate({ ...createKey('key_eve', { balanceUsd: '1' }), name: 'lab of Eve' })
+  const chosen = async (query: string) => (await bob.get(`/api/accounts/acc_bob/choices?${query}`)).body['data']
+  expect(await chosen('of=key&q=LA')).toEqual([{ value: 'key_bob', text: 'laptop', detail: 'sk-…test' }])
+  expect(await chosen('of=key&q=')).toMatchObject([{ value: 'key_bob' }])
+  expect(await chosen('of=key&q=lab')).toEqual([])
+  expect(await chosen('of=key&ids=key_eve,key_bob')).toEqual([
+    { value: 'key_eve', text: 'key_eve', detail: '' },
+    { value: 'key_bob', text: 'laptop', detail: 'sk-…test' },
+  ])
+  expect(await chosen(`of=model&q=${MODEL_ID.toUpperCase()}`)).toEqual([{ value: MODEL_ID, text: MODEL_ID, detail: '' }])
+  expect((await bob.get('/api/accounts/acc_bob/choices?of=upstream')).status).toBe(400)
+  expect((await bob.get('/api/accounts/acc_small/choices?of=key')).status).toBe(404)
 })

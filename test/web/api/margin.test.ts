@@ -65,6 +65,10 @@ test('each grouping has the sums of the receipts whose cost is known, and says w
   const one = await margin('?by=account&account_id=acc_1')
   expect(one.data.map(({ id }) => id)).toEqual(['acc_1'])
   expect((await margin('?account_id=acc_none')).data).toEqual([])
+  const both = await margin(`?by=account&account_id=acc_1,acc_2,acc_none&model=${MODEL_ID},none&upstream=upstream-0,none`)
+  expect(both.data.map(({ id }) => id).toSorted()).toEqual(['acc_1', 'acc_2'])
+  for (const query of ['?model=none', '?upstream=none', `?account_id=acc_1&model=none`])
+    expect([query, (await margin(query)).data]).toEqual([query, []])
   expect((await margin('?from=2020-01-01&to=2020-01-31')).data).toEqual([])
 })
 
@@ -84,6 +88,7 @@ test.each([
   ['?from=2026-01-01&to=2025-01-01', 'from'],
   ['?from=2020-01-01&to=2026-01-01', 'from'],
   ['?by=key', 'by'],
+  [`?upstream=${Array.from({ length: 51 }, (_, index) => `u${index}`).join()}`, 'upstream'],
 ])('%s is refused by its field', async (query, field) => {
   const answer = await operator.get(`/console/api/margin${query}`)
   expect([answer.status, ((await answer.json()) as { error: { field: string } }).error.field]).toEqual([400, field])

@@ -19,17 +19,16 @@ test('ids of any form that a model may have, with commas, are the same behind th
       expect(filtersIn(view)).toEqual([['model', ids]])
       const asked = exploreOf({ model: idsText(ids) }, 0, DIMENSIONS)
       expect('asked' in asked && asked.asked.only.model).toEqual(ids)
-      expect(onlyOf({ model: idsText(ids) }, LISTED)).toEqual(
-        ids.length > 1 || ids[0]?.startsWith('(') ? undefined : { model: ids[0] ?? '' },
-      )
+      expect(onlyOf({ model: idsText(ids) }, LISTED)).toEqual({ model: idsText(ids) })
     }),
     { numRuns: runs(100) },
   )
 })
 
-test('the requests behind a sum are a list only where one of each stands for itself, of kinds that the list knows', () => {
+test('the requests behind a sum are a list only of kinds that the list knows, and of one tag that stands for itself', () => {
   expect(onlyOf({ model: 'm', tag: 'team:a' }, LISTED)).toEqual({ model: 'm', tag: 'team:a' })
-  for (const view of [{ model: 'm,n' }, { tag: '(none)' }, { tag: '(other)' }, { format: 'chat' }])
+  expect(onlyOf({ model: 'm,n\\,o', key: 'k' }, LISTED)).toEqual({ model: 'm,n\\,o', key: 'k' })
+  for (const view of [{ tag: 'a,b' }, { tag: '(none)' }, { tag: '(other)' }, { format: 'chat' }])
     expect(onlyOf(view, LISTED)).toBeUndefined()
 })
 

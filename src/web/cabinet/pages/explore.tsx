@@ -8,8 +8,6 @@ import { searchOf } from '../spend-view.ts'
 
 const LEDE = 'What was spent on what, to the last digit. Days, weeks and months are UTC.'
 const THINGS = ['model', 'key', 'format', 'outcome', 'tag'] as const
-/** The list of requests knows no format. */
-const LISTED = ['model', 'key', 'outcome', 'tag'] as const
 
 export const Explore = ({ account }: AccountPageProps) => (
   <Exploring
@@ -19,7 +17,7 @@ export const Explore = ({ account }: AccountPageProps) => (
     things={THINGS}
     ask={(query) => api.accounts({ accountId: account.id }).explore.get({ query })}
     requestsOf={(asked) => {
-      const only = onlyOf(asked, LISTED)
+      const only = onlyOf(asked, THINGS)
       return only && pathOf(account.id, 'requests') + searchOf({ ...only, ...momentsOf(asked) })
     }}
   />

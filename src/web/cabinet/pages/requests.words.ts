@@ -26,4 +26,4 @@ const OUTCOMES = {
   drain: 'Gateway stopped',
   recovered: 'Gateway died',
 } as const
-export const OUTCOME_OPTIONS = [{ value: '', text: 'All' }, ...Object.entries(OUTCOMES).map(([value, text]) => ({ value, text }))]
+export const OUTCOME_OPTIONS = Object.entries(OUTCOMES).map(([value, text]) => ({ value, text }))

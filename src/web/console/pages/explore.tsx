@@ -7,8 +7,6 @@ import { addressOf } from '../filters.ts'
 
 const LEDE = 'Who spent how much on what, to the last digit. Days, weeks and months are UTC.'
 const THINGS = ['model', 'key', 'account', 'upstream', 'format', 'outcome', 'tag'] as const
-/** The list of requests knows no upstream and no format. */
-const LISTED = ['model', 'key', 'account', 'outcome', 'tag'] as const
 
 export const ExplorePage = () => (
   <Explore
@@ -18,10 +16,10 @@ export const ExplorePage = () => (
     things={THINGS}
     ask={(query) => api.explore.get({ query })}
     requestsOf={(asked) => {
-      const only = onlyOf(asked, LISTED)
+      const only = onlyOf(asked, THINGS)
       if (only === undefined) return undefined
-      const { account: account_id, key: key_id, model, outcome, tag } = only
-      return addressOf('/console/requests', { account_id, key_id, model, outcome, tag, ...momentsOf(asked) } as Record<string, string>)
+      const { account: account_id, key: key_id, ...more } = only
+      return addressOf('/console/requests', { account_id, key_id, ...more, ...momentsOf(asked) } as Record<string, string>)
     }}
   />
 )

@@ -7,6 +7,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { useAsked } from '../../parts/ask.ts'
 import { coloursOf, OTHERS_COLOUR } from '../../parts/colours.ts'
+import { idsText } from '../../parts/explore-view.ts'
 import { showCount, showMoment } from '../../parts/show-time.ts'
 import { Show } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -195,7 +196,7 @@ const LineName = ({ name, by }: Readonly<{ name: string; by: HistoryView['by'] }
   name === 'none' ? (
     <span class="quiet">{by === 'model' ? 'no model' : 'no upstream'}</span>
   ) : (
-    <a class="breaks" href={by === 'model' ? addressOf('/console/requests', { model: name }) : '/console/upstreams'}>
+    <a class="breaks" href={by === 'model' ? addressOf('/console/requests', { model: idsText([name]) }) : '/console/upstreams'}>
       {name}
     </a>
   )

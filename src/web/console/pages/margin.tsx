@@ -4,19 +4,21 @@ import { useLocation } from 'preact-iso/router'
 import { withoutCostText } from '../../../core/without-cost.ts'
 import { type Got, useAsked } from '../../parts/ask.ts'
 import type { Column } from '../../parts/columns.ts'
-import { Choice, Field } from '../../parts/field.tsx'
+import { Choice } from '../../parts/field.tsx'
+import { Pick } from '../../parts/pick.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount } from '../../parts/show-time.ts'
 import { Show } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
 import { api } from '../api.ts'
-import { FilterForm } from '../filter-form.tsx'
+import { ACCOUNTS, MODELS, UPSTREAMS } from '../choices.ts'
+import { asList, FilterForm } from '../filter-form.tsx'
 import { addressOf, type Filters, filtersOf } from '../filters.ts'
 
 type Margin = Got<typeof api.margin.get>
 type Row = Margin['data'][number]
 
-const FIELDS = ['by', 'account_id', 'from', 'to'] as const
+const FIELDS = ['by', 'account_id', 'model', 'upstream', 'from', 'to'] as const
 type Filter = (typeof FIELDS)[number]
 const BY = ['day', 'account', 'model', 'upstream'].map((value) => ({ value, text: value }))
 
@@ -34,7 +36,9 @@ export const MarginPage = () => {
         {(input) => (
           <>
             <Choice label="By" options={BY} {...input('by')} />
-            <Field label="Account (id)" maxLength={300} autocomplete="off" {...input('account_id')} />
+            <Pick label="Account" choices={ACCOUNTS} {...asList(input('account_id'))} />
+            <Pick label="Model" choices={MODELS} {...asList(input('model'))} />
+            <Pick label="Upstream" choices={UPSTREAMS} {...asList(input('upstream'))} />
           </>
         )}
       </FilterForm>

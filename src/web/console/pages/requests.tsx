@@ -6,27 +6,24 @@ import { useAsked } from '../../parts/ask.ts'
 import { Choice, Field } from '../../parts/field.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
 import { DearestFirst, useListChoice } from '../../parts/order.tsx'
-import { OUTCOME_WORDS } from '../../parts/request-words.ts'
+import { Pick } from '../../parts/pick.tsx'
 import { OrderedSince, Requests } from '../../parts/requests.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { Empty, Show } from '../../parts/state.tsx'
 import { Pager } from '../../parts/table.tsx'
 import { withMoments } from '../../parts/zone.ts'
 import { api } from '../api.ts'
-import { FilterForm } from '../filter-form.tsx'
+import { ACCOUNTS, FORMATS, KEYS, MODELS, OUTCOMES, UPSTREAMS } from '../choices.ts'
+import { asList, FilterForm } from '../filter-form.tsx'
 import { type Filters, filtersOf } from '../filters.ts'
 
 /** The rows of a full page. */
 const ROWS = 50
 
-const FIELDS = ['account_id', 'key_id', 'model', 'tag', 'outcome', 'only', 'from', 'to'] as const
+const FIELDS = ['account_id', 'key_id', 'model', 'upstream', 'outcome', 'format', 'tag', 'only', 'from', 'to'] as const
 type Filter = (typeof FIELDS)[number]
 type RequestsQuery = NonNullable<NonNullable<Parameters<typeof api.requests.get>[0]>['query']>
 
-const OUTCOMES = [
-  { value: '', text: 'any' },
-  ...Object.entries(OUTCOME_WORDS).map(([value, [, text]]) => ({ value, text: value === 'recovered' ? `${text} (recovered)` : text })),
-]
 const ONLY = [
   { value: '', text: 'all' },
   { value: 'waived', text: 'only waived' },
@@ -38,16 +35,18 @@ export const RequestsPage = () => {
   const filters = filtersOf(FIELDS, query)
   return (
     <>
-      <PageHead title="Requests" lede="Of a key or an account by the moment they were booked, all of them by the moment they came." />
+      <PageHead title="Requests" lede="Of keys or accounts by the moment they were booked, all of them by the moment they came." />
       <div class="stack">
         <FilterForm path="/console/requests" filters={filters}>
           {(input) => (
             <>
-              <Field label="Account id" maxLength={64} autocomplete="off" {...input('account_id')} />
-              <Field label="Key id" maxLength={64} autocomplete="off" {...input('key_id')} />
-              <Field label="Model" maxLength={200} autocomplete="off" {...input('model')} />
+              <Pick label="Account" choices={ACCOUNTS} {...asList(input('account_id'))} />
+              <Pick label="Key" choices={KEYS} {...asList(input('key_id'))} />
+              <Pick label="Model" choices={MODELS} {...asList(input('model'))} />
+              <Pick label="Upstream" choices={UPSTREAMS} {...asList(input('upstream'))} />
+              <Pick label="Outcome" choices={OUTCOMES} {...asList(input('outcome'))} />
+              <Pick label="Format" choices={FORMATS} {...asList(input('format'))} />
               <Field label="Tag" maxLength={64} autocomplete="off" {...input('tag')} />
-              <Choice label="Outcome" options={OUTCOMES} {...input('outcome')} />
               <Choice label="Show" options={ONLY} {...input('only')} />
             </>
           )}
