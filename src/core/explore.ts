@@ -12,6 +12,9 @@ export const CUSTOMERS_DIMENSIONS: readonly Dimension[] = DIMENSIONS.filter((dim
 export const STEPS = ['hour', 'day', 'week', 'month'] as const
 export type Step = (typeof STEPS)[number]
 
+/** Spans of days that are counted from today, by which views are kept. */
+export const SPANS = ['today', 'week', 'days30', 'month', 'lastMonth', 'months12'] as const
+
 /** At most so many things tell sums apart. */
 export const BY_MAX = 2
 /** At most so many values of a filter. */

@@ -10,9 +10,10 @@ import alerts from './alerts.sql' with { type: 'text' }
 import people from './schema.sql' with { type: 'text' }
 import telegram from './telegram.sql' with { type: 'text' }
 import telegramAlerts from './telegram-alerts.sql' with { type: 'text' }
+import views from './views.sql' with { type: 'text' }
 
 /** In order; `user_version` of a file says how many of them it has had. */
-const MIGRATIONS: readonly string[] = [people, alerts, telegram, telegramAlerts]
+const MIGRATIONS: readonly string[] = [people, alerts, telegram, telegramAlerts, views]
 export const PEOPLE_VERSION = MIGRATIONS.length
 const BUSY_TIMEOUT_MS = 5_000
 
@@ -55,6 +56,7 @@ const TABLES = [
   'verification',
   'passkey',
   'memberships',
+  'saved_views',
   'operators',
   'invitations',
   'links',

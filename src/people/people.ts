@@ -17,6 +17,7 @@ import { PasswordTurns } from './password-turns.ts'
 import type { PeopleStore } from './people-sql.ts'
 import { CHANGES, CHECKOUTS, ChallengeTurns, MailTurns, PersonTurns, SignUpTurns } from './rate-limits.ts'
 import { type Person, Sessions, type SignedIn } from './sessions.ts'
+import { Views } from './views.ts'
 
 /** Settings that a reload may change, read when they are needed. */
 export type PeopleSettings = Readonly<{
@@ -49,6 +50,7 @@ export class People {
   readonly links: Links
   readonly chats: Chats
   readonly sessions: Sessions
+  readonly views: Views
   readonly delays = new SignInDelays()
   readonly passwordTurns = new PasswordTurns()
   readonly codeGuesses = new CodeGuesses()
@@ -72,6 +74,7 @@ export class People {
     this.links = new Links(this.db, this.memberships, options.now)
     this.chats = new Chats(this.db, options.now)
     this.sessions = new Sessions(this.db, options.now)
+    this.views = new Views(this.db, options.now)
   }
 
   get settings(): PeopleSettings {

@@ -14,6 +14,7 @@ import { spendRoutes } from './api/spend.ts'
 import { summaryRoutes } from './api/summary.ts'
 import { telegramRoutes } from './api/telegram.ts'
 import { topUpRoutes } from './api/top-up.ts'
+import { cabinetViews } from './api/views.ts'
 import { webhookRoutes } from './api/webhooks.ts'
 import html from './cabinet/index.html'
 import { pageRoutes } from './page-routes.ts'
@@ -26,6 +27,7 @@ export const cabinetApp = (site: Site) =>
     .use(keyRoutes(site))
     .use(spendRoutes(site))
     .use(cabinetExplore(site))
+    .use(cabinetViews(site))
     .use(summaryRoutes(site))
     .use(requestRoutes(site))
     .use(clientLineRoutes(site))

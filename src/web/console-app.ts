@@ -19,6 +19,7 @@ import { marginRoutes } from './api/margin.ts'
 import { nowRoutes } from './api/now.ts'
 import { peopleRoutes } from './api/people.ts'
 import { upstreamRoutes } from './api/upstreams.ts'
+import { consoleViews } from './api/views.ts'
 import html from './console/index.html'
 import { pageRoutes } from './page-routes.ts'
 import type { Site } from './site.ts'
@@ -32,6 +33,7 @@ export const consoleApp = (site: Site) => {
     .use(historyRoutes(site, acts))
     .use(marginRoutes(site))
     .use(consoleExplore(site))
+    .use(consoleViews(site))
     .use(upstreamRoutes(site))
     .use(catalogRoutes(site, acts))
     .use(consoleAccounts(site, acts))

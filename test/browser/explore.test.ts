@@ -9,7 +9,7 @@ import { picos, toExactUsdText } from '../../src/core/money.ts'
 import { dayAt } from '../../src/core/utc.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { makeHistory } from '../support/history.ts'
-import { holdRequest, settlement, usd } from '../support/ledger.ts'
+import { createKey, holdRequest, settlement, usd } from '../support/ledger.ts'
 import { randomFrom, SEED } from '../support/seed.ts'
 import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
@@ -36,6 +36,11 @@ beforeAll(async () => {
   // However young the week is, it has a request.
   await gateway.ledger.hold(holdRequest('req_now', 'key_b', usd('0.05'), { modelId: 'opus', now: Date.now() }))
   await gateway.ledger.settle(settlement('req_now', { input: 7 }, { now: Date.now() }))
+  // Another account's key with the name of a key.
+  await gateway.operate({ ...createKey('key_twin', { accountId: 'acc_south' }), name: 'laptop', now: Date.now() })
+  await gateway.ledger.findKey(createKey('key_twin').secretHash)
+  await gateway.ledger.hold(holdRequest('req_twin', 'key_twin', usd('0.05'), { modelId: 'opus', now: Date.now() }))
+  await gateway.ledger.settle(settlement('req_twin', { input: 900 }, { now: Date.now() }))
   browser = await openBrowser()
 })
 afterAll(async () => {
@@ -121,6 +126,56 @@ test('days are typed key by key and asked for once, by the button', async () => 
     await page.getByRole('button', { name: 'Show', exact: true }).click()
     await page.waitForURL(/from=2025-10-10&to=2025-10-31/)
     await page.locator('tfoot').waitFor()
+  } finally {
+    await page.context().close()
+  }
+})
+
+test('keys that share a name have colours and names of their own, in the chart and in the table', async () => {
+  const page = await signedIn('console')
+  try {
+    await page.getByLabel('By', { exact: true }).selectOption('key')
+    await page.getByRole('columnheader', { name: 'Key' }).waitFor()
+    const legend = await page.locator('.legend li').allTextContents()
+    const colours = await page.locator('.legend rect').evaluateAll((found) => found.map((one) => one.getAttribute('fill')))
+    expect([legend.length, new Set(legend).size, new Set(colours).size]).toEqual([5, 5, 5])
+    const laptops = legend.filter((name) => name.startsWith('laptop')).toSorted()
+    expect(laptops).toEqual(['laptop (…key_c)', 'laptop (…y_twin)'])
+    for (const name of laptops) expect(await page.locator('tbody').getByRole('button', { name }).count()).toBe(1)
+  } finally {
+    await page.context().close()
+  }
+})
+
+test('a view is kept under a name, is opened with the days of then by its link, and is gone when it is deleted', async () => {
+  const page = await signedIn('cabinet')
+  const search = (): Record<string, string> => Object.fromEntries(new URL(page.url()).searchParams)
+  try {
+    await page.getByRole('button', { name: 'This week' }).click()
+    await page.getByLabel('By', { exact: true }).selectOption('key')
+    await page.getByRole('columnheader', { name: 'Key' }).waitFor()
+    const asked = search()
+    const menu = page.locator('details', { has: page.locator('summary', { hasText: 'Views' }) })
+    await menu.locator('summary').click()
+    await menu.getByRole('button', { name: 'Save this view' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('keys of the week')
+    expect(await dialog.getByLabel('Days').locator('option:checked').textContent()).toMatch(/^This week/)
+    await lookAt(page, 'the dialog of a view')
+    await page.keyboard.press('Enter')
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: '12 months' }).click()
+    await page.waitForURL(/step=month/)
+    await page.setViewportSize({ width: 390, height: 800 })
+    await menu.locator('summary').click()
+    await lookAt(page, 'the menu of views')
+    expect((await menu.getByRole('link', { name: 'keys of the week' }).boundingBox())?.x).toBeGreaterThanOrEqual(0)
+    await menu.getByRole('link', { name: 'keys of the week' }).click()
+    await page.waitForURL(/step=day/)
+    expect(search()).toEqual(asked)
+    await menu.locator('summary').click()
+    await menu.getByRole('button', { name: 'Delete the view keys of the week' }).click()
+    await menu.getByRole('link', { name: 'keys of the week' }).waitFor({ state: 'detached' })
   } finally {
     await page.context().close()
   }

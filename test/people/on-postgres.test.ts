@@ -7,6 +7,7 @@ import { postgresSuite } from '../support/postgres.ts'
 const FILES = [
   './find-people.test.ts',
   './links.test.ts',
+  './views.test.ts',
   '../web/api/sign-in.test.ts',
   '../web/api/guard.test.ts',
   '../web/api/failed-sign-ins.test.ts',

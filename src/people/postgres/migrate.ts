@@ -5,9 +5,10 @@ import alerts from './alerts.sql' with { type: 'text' }
 import people from './schema.sql' with { type: 'text' }
 import telegram from './telegram.sql' with { type: 'text' }
 import telegramAlerts from './telegram-alerts.sql' with { type: 'text' }
+import views from './views.sql' with { type: 'text' }
 
 /** In the order of `people-file.ts`. */
-const MIGRATIONS: readonly string[] = [people, alerts, telegram, telegramAlerts]
+const MIGRATIONS: readonly string[] = [people, alerts, telegram, telegramAlerts, views]
 
 /** Throws where a newer program made the tables. */
 export function migrate(pool: SQL): Promise<void> {

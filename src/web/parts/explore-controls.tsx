@@ -31,7 +31,7 @@ export const ExploreControls = ({ view, things, titleOf, show }: Controls) => {
     <div class="stack tight">
       <fieldset class="segments">
         <legend class="unseen">Time</legend>
-        {spansAt(Date.now()).map(({ text, ...span }) => (
+        {spansAt(Date.now()).map(({ id: _, text, ...span }) => (
           <button key={text} type="button" aria-pressed={view.from === span.from && view.to === span.to} onClick={() => change(span)}>
             {text}
           </button>

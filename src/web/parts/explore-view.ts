@@ -5,7 +5,7 @@ const DAY_MS = 86_400_000
 const THINGS = ['model', 'key', 'account', 'upstream', 'format', 'outcome', 'tag'] as const
 export type ThingName = (typeof THINGS)[number]
 const FIELDS = ['from', 'to', 'by', 'step', 'measure', ...THINGS] as const
-type ExploreQuery = Readonly<Partial<Record<(typeof FIELDS)[number], string>>>
+export type ExploreQuery = Readonly<Partial<Record<(typeof FIELDS)[number], string>>>
 
 /** What a question has, with what stands for what the address does not say. */
 export type ExploreView = ExploreQuery & Readonly<Record<'from' | 'to' | 'by' | 'step' | 'measure', string>>
@@ -49,14 +49,22 @@ export const spansAt = (nowMs: number) => {
   const weekday = (new Date(nowMs).getUTCDay() + 6) % 7
   const today = dayBefore(nowMs, 0)
   return [
-    { text: 'Today', from: today, to: today, step: 'hour' },
-    { text: 'This week', from: dayBefore(nowMs, weekday), to: today, step: 'day' },
-    { text: '30 days', from: dayBefore(nowMs, 29), to: today, step: 'day' },
-    { text: 'This month', from: dayBefore(firstOfMonth(nowMs, 0), 0), to: today, step: 'day' },
-    { text: 'Last month', from: dayBefore(firstOfMonth(nowMs, 1), 0), to: dayBefore(firstOfMonth(nowMs, 0), 1), step: 'day' },
-    { text: '12 months', from: dayBefore(firstOfMonth(nowMs, 11), 0), to: today, step: 'month' },
+    { id: 'today', text: 'Today', from: today, to: today, step: 'hour' },
+    { id: 'week', text: 'This week', from: dayBefore(nowMs, weekday), to: today, step: 'day' },
+    { id: 'days30', text: '30 days', from: dayBefore(nowMs, 29), to: today, step: 'day' },
+    { id: 'month', text: 'This month', from: dayBefore(firstOfMonth(nowMs, 0), 0), to: today, step: 'day' },
+    {
+      id: 'lastMonth',
+      text: 'Last month',
+      from: dayBefore(firstOfMonth(nowMs, 1), 0),
+      to: dayBefore(firstOfMonth(nowMs, 0), 1),
+      step: 'day',
+    },
+    { id: 'months12', text: '12 months', from: dayBefore(firstOfMonth(nowMs, 11), 0), to: today, step: 'month' },
   ] as const
 }
+
+export type SpanName = ReturnType<typeof spansAt>[number]['id']
 
 /** The span in moments, from the first day's beginning to the last one's end. */
 export const momentsOf = ({ from, to }: ExploreView): Readonly<{ from: string; to: string }> => ({

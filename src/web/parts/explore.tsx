@@ -9,6 +9,7 @@ import type { Column } from './columns.ts'
 import { ExploreControls, MEASURES } from './explore-controls.tsx'
 import { type Thing, titlesOf } from './explore-titles.ts'
 import { type ExploreView, exploreSearch, exploreViewOf, idsText, type ThingName } from './explore-view.ts'
+import { ExploreViews, type ViewCalls } from './explore-views.tsx'
 import { PageHead } from './shell.tsx'
 import { showCount, showDay } from './show-time.ts'
 import { showUsd, sumUsd, usdNumber } from './show-usd.ts'
@@ -47,11 +48,12 @@ type Options = Readonly<{
   file: string
   things: readonly ThingName[]
   ask: (query: ExploreView) => PromiseLike<ApiResponse<Explored | Response>>
+  views: ViewCalls
   /** The address of the requests of a view; undefined: no list has them alone. */
   requestsOf: (view: ExploreView) => string | undefined
 }>
 
-export const Explore = ({ lede, path, file, things, ask, requestsOf }: Options) => {
+export const Explore = ({ lede, path, file, things, ask, views, requestsOf }: Options) => {
   const { query, route } = useLocation()
   const view = exploreViewOf(query, Date.now())
   const search = exploreSearch(view)
@@ -60,6 +62,7 @@ export const Explore = ({ lede, path, file, things, ask, requestsOf }: Options) 
   return (
     <>
       <PageHead title="Explore" lede={lede}>
+        <ExploreViews calls={views} path={path} view={view} />
         <a class="button" href={`${file}${search}`} download>
           CSV
         </a>

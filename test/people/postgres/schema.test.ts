@@ -29,9 +29,9 @@ const plain = (text: string | null): string | null => text?.replace(/::\w+( COLL
 
 /** Each CHECK, UNIQUE, REFERENCES and index of both files of SQL, without what the languages differ in. */
 async function rulesOf(folder: string): Promise<readonly string[]> {
-  const text = (await Promise.all(['schema.sql', 'alerts.sql', 'telegram.sql'].map((file) => Bun.file(join(folder, file)).text()))).join(
-    '\n',
-  )
+  const text = (
+    await Promise.all(['schema.sql', 'alerts.sql', 'telegram.sql', 'views.sql'].map((file) => Bun.file(join(folder, file)).text()))
+  ).join('\n')
   const bare = text
     .replace(/^\s*--.*$/gm, '')
     .replace(/CREATE FUNCTION[\s\S]*?END \$\$;|CREATE TRIGGER[\s\S]*?;\n(?:END;)?/g, '')
@@ -78,7 +78,7 @@ postgresTest('nodes that start at once make the tables once, under one secret of
   const nodes = Array.from({ length: 4 }, () => postgresPeople(url))
   await Promise.all(nodes.map((node) => node.run("INSERT INTO secrets (name, value) VALUES ('cookies', 'x') ON CONFLICT DO NOTHING")))
   const [first] = nodes
-  expect(await first?.all('SELECT number FROM migrations ORDER BY number')).toEqual([1, 2, 3, 4].map((number) => ({ number })))
+  expect(await first?.all('SELECT number FROM migrations ORDER BY number')).toEqual([1, 2, 3, 4, 5].map((number) => ({ number })))
   expect(await first?.all('SELECT name FROM secrets')).toEqual([{ name: 'cookies' }])
   await Promise.all(nodes.map((node) => node.close()))
 })

@@ -120,6 +120,9 @@ const ROUTES: Readonly<Record<string, unknown>> = {
   'GET /margin.csv': undefined,
   'GET /explore': undefined,
   'GET /explore.csv': undefined,
+  'GET /views': undefined,
+  'POST /views': { name: 'x', view: {} },
+  'DELETE /views/:id': undefined,
   'GET /find': undefined,
   'GET /choices': undefined,
 }

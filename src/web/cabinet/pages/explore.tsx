@@ -16,6 +16,11 @@ export const Explore = ({ account }: AccountPageProps) => (
     file={`/cabinet/api/accounts/${encodeURIComponent(account.id)}/explore.csv`}
     things={THINGS}
     ask={(query) => api.accounts({ accountId: account.id }).explore.get({ query })}
+    views={{
+      list: () => api.accounts({ accountId: account.id }).views.get(),
+      keep: (name, view) => api.accounts({ accountId: account.id }).views.post({ name, view }),
+      remove: (id) => api.accounts({ accountId: account.id }).views({ id }).delete(),
+    }}
     requestsOf={(asked) => {
       const only = onlyOf(asked, THINGS)
       return only && pathOf(account.id, 'requests') + searchOf({ ...only, ...momentsOf(asked) })

@@ -15,6 +15,11 @@ export const ExplorePage = () => (
     file="/console/api/explore.csv"
     things={THINGS}
     ask={(query) => api.explore.get({ query })}
+    views={{
+      list: () => api.views.get(),
+      keep: (name, view) => api.views.post({ name, view }),
+      remove: (id) => api.views({ id }).delete(),
+    }}
     requestsOf={(asked) => {
       const only = onlyOf(asked, THINGS)
       if (only === undefined) return undefined
