@@ -95,11 +95,14 @@ export function mailOf(
 function wordsOf(type: AlertEvent['type'], data: AlertEvent['data']): Readonly<{ subject: string; line: string }> {
   switch (type) {
     case 'alert.balance_below':
-      return { subject: `Balance below ${money(data.threshold_usd)}`, line: `The balance is ${money(data.balance_usd)}.` }
+      return {
+        subject: `Balance below ${money(data.threshold_usd)}`,
+        line: `The balance is ${moneyBeside(data.balance_usd, data.threshold_usd)}.`,
+      }
     case 'alert.daily_spend_above':
       return {
         subject: `More than ${money(data.threshold_usd)} spent today`,
-        line: `Today (UTC) ${money(data.spent_today_usd)} were spent so far.`,
+        line: `Today (UTC) ${moneyBeside(data.spent_today_usd, data.threshold_usd)} were spent so far.`,
       }
     case 'alert.key_expires':
       return { subject: `A key expires within ${data.days} days`, line: `The key expires at ${data.expires_at}.` }
@@ -107,7 +110,7 @@ function wordsOf(type: AlertEvent['type'], data: AlertEvent['data']): Readonly<{
       if (data.per !== undefined) return wordsOfBudget(data)
       return {
         subject: `A key has used ${data.percent} % of its limit`,
-        line: `Of its limit of ${money(data.limit_usd)} the key has used ${money(data.spent_usd)}.`,
+        line: `Of its limit of ${money(data.limit_usd)} the key has used ${moneyBeside(data.spent_usd, data.limit_usd)}.`,
       }
     case 'alert.test':
       return { subject: 'Test of an alert', line: 'This is a test. Nothing has happened.' }
@@ -119,12 +122,12 @@ function wordsOfBudget({ key, plan, percent, per, budget_usd, spent_usd, resets_
   if (plan !== undefined)
     return {
       subject: `The account has used ${percent} % of its plan's budget per ${per}`,
-      line: `Of the budget of ${money(budget_usd)} per ${per} (UTC) that its plan has for it, the account has used ${money(spent_usd)} with its keys of the plan. ${next}`,
+      line: `Of the budget of ${money(budget_usd)} per ${per} (UTC) that its plan has for it, the account has used ${moneyBeside(spent_usd, budget_usd)} with its keys of the plan. ${next}`,
     }
   const who = key === undefined ? 'account' : 'key'
   return {
     subject: `${key === undefined ? 'The account' : 'A key'} has used ${percent} % of its budget per ${per}`,
-    line: `Of its budget of ${money(budget_usd)} per ${per} (UTC) the ${who} has used ${money(spent_usd)}. ${next}`,
+    line: `Of its budget of ${money(budget_usd)} per ${per} (UTC) the ${who} has used ${moneyBeside(spent_usd, budget_usd)}. ${next}`,
   }
 }
 
@@ -136,6 +139,13 @@ function money(exact = '0'): string {
   const size = amount < ZERO ? picos(-amount) : amount
   const [whole = '0', cents = ''] = toExactUsdText(size < CENT ? size : picos(roundHalfEven(size, CENT) * CENT)).split('.')
   return `${amount < ZERO ? '-' : ''}$${whole}.${cents.padEnd(2, '0')}`
+}
+
+/** An amount in whole cents where it is still seen to be above or below the other; else with all its digits: a balance of $4.996 is below $5.00 and not $5.00. */
+function moneyBeside(exact = '0', other = '0'): string {
+  return parseUsd(exact) !== parseUsd(other) && money(exact) === money(other)
+    ? `${exact.startsWith('-') ? '-' : ''}$${exact.replace('-', '')}`
+    : money(exact)
 }
 
 /** Replaces control, format and line-break characters by spaces, so that the text stays on one line. */

@@ -56,6 +56,8 @@ test('a link signs an operator in once, and a request is on the page as soon as 
 
 test('figures move, nothing else does; what is said aloud is said on demand', async () => {
   const { page, close } = await enter()
+  // What happened is asked for by itself, and comes into its place when the figures may be there already.
+  await page.getByRole('region', { name: 'Accounts with the most requests' }).waitFor()
   const place = () => page.locator('h2').evaluateAll((heads) => heads.map((head) => head.getBoundingClientRect().top))
   const before = await place()
   await sample.pay()
@@ -139,9 +141,9 @@ test('green is an upstream that has answered since its last failure, whatever it
     await route.fulfill({ json: { data: data.map((row) => ({ ...row, ...shown })) } })
   })
   for (const [last_answer, last_failure, badge] of [
-    [null, null, 'in'],
-    [early, failed(early), 'in'],
-    [late, failed(early), 'in'],
+    [null, null, 'active'],
+    [early, failed(early), 'active'],
+    [late, failed(early), 'active'],
     [early, failed(late), 'failed when last asked'],
     [null, failed(late), 'has not answered yet'],
   ] as const) {

@@ -143,7 +143,7 @@ test('the field in the bar finds keys, models and members by a few letters, by k
   await page.waitForURL(/requests\?key=key_spend_2/)
   await page.keyboard.press('/')
   await page.keyboard.type('old server')
-  await page.getByText('Nothing begins so').waitFor()
+  await page.getByText('Nothing found').waitFor()
   await page.keyboard.press('Escape')
   expect(await field.inputValue()).toBe('')
   const model = exampleModelOf(gateway.world.catalog())?.id ?? ''

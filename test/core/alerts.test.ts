@@ -204,7 +204,7 @@ test('each kind is told with its figures, exact, and a mail’s subject is one l
   expect(mailOf(testEventOf('acct_1', NOON), { page: '', accountName: '' }).subject).toBe('Test of an alert')
 })
 
-test('a mail has money in cents, and less than a cent with all its digits; the webhook keeps every digit', () => {
+test('a mail has money in cents, and all digits of less than a cent and of what cents would show as the threshold; the webhook keeps every digit', () => {
   const told = (threshold: string, balance: string) =>
     eventOf({
       ...{ alertId: 'alert_1', accountId: 'acct_1', crossing: { mark: 'below' } },
@@ -215,7 +215,7 @@ test('a mail has money in cents, and less than a cent with all its digits; the w
     const { subject, text } = mailOf(told(threshold, balance), { page: '', accountName: '' })
     return [subject, text.split('\n')[0]]
   }
-  expect(mail('5', '4.996000000001')).toEqual(['Balance below $5.00', 'The balance is $5.00.'])
+  expect(mail('5', '4.996000000001')).toEqual(['Balance below $5.00', 'The balance is $4.996000000001.'])
   expect(mail('12.5', '0.000123')).toEqual(['Balance below $12.50', 'The balance is $0.000123.'])
   expect(mail('5', '-3.5')).toEqual(['Balance below $5.00', 'The balance is -$3.50.'])
   expect(mail('5', '0')).toEqual(['Balance below $5.00', 'The balance is $0.00.'])

@@ -34,7 +34,7 @@ export function summaryReader({ world }: Pick<Site, 'world'>, running: Running) 
     if (account === undefined) return missing()
     if (typeof account === 'string') return refuseUnread(account)
     const toDay = dayAt(clock.now())
-    const days = { fromDay: toDay - 2 * WEEK_DAYS + 1, toDay }
+    const days = { fromDay: toDay - 2 * WEEK_DAYS, toDay }
     const spent = await wholeSpend(reports, client, { kind: 'spend', accountId, by: 'model', ...days })
     if (spent === undefined) return missing()
     if (typeof spent === 'string') return refuseUnread(spent)

@@ -1,4 +1,4 @@
-/** What an account spent in the last seven days beside the seven before, and the models whose spend changed most. Rules: pages.md "Spend". */
+/** What an account spent in the last seven whole days beside the seven before, and the models whose spend changed most. Rules: pages.md "Spend". */
 
 import { type Picos, picos, sumPicos, toExactUsdText, ZERO } from '../../core/money.ts'
 import type { SpendRow } from '../../ledger/reading/account-reports.ts'
@@ -9,9 +9,10 @@ const CHANGES_SHOWN = 3
 
 type Spent = Pick<SpendRow, 'id' | 'day' | 'costPicos'>
 
-/** `spent`: by model and day, of two weeks that end with `toDay`. */
-export function weeksOf(spent: readonly Spent[], toDay: number) {
-  const isNow = ({ day }: Spent): boolean => day > toDay - WEEK_DAYS
+/** `spent`: by model and day. `toDay`: the day that runs, which is in neither week: it would look like a fall each morning. */
+export function weeksOf(all: readonly Spent[], toDay: number) {
+  const spent = all.filter(({ day }) => day < toDay && day >= toDay - 2 * WEEK_DAYS)
+  const isNow = ({ day }: Spent): boolean => day >= toDay - WEEK_DAYS
   const costOf = (rows: readonly Spent[]) => sumPicos(...rows.map(({ costPicos }) => costPicos))
   const [now, before] = [spent.filter(isNow), spent.filter((row) => !isNow(row))]
   const changes = [...new Set(spent.map(({ id }) => id))].map((id) => {

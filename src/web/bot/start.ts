@@ -84,7 +84,7 @@ type Move = Readonly<{ personId: string; accountId: string; code: string }>
 async function askToMove(site: BotSite, before: Chat, { personId, accountId, code }: Move): Promise<Said> {
   const [from, to] = [await accountName(site, before.accountId, before.personId), await accountName(site, accountId, personId)]
   return say(
-    `This chat is linked to the account ${from}. The link that you opened is another person’s, and leads to the account ${to}: from then on this chat acts for ${to}, and a prepaid code that you send here is credited to it. If you did not ask for this link, do nothing.`,
+    `This chat is linked to the account “${from}”. The link that you opened is another person’s, and leads to the account “${to}”: from then on this chat acts for “${to}”, and a prepaid code that you send here is credited to it. If you did not ask for this link, do nothing.`,
     { buttons: [[{ text: `Move this chat to ${shortened(to)}`, data: `${MOVE}:${code}` }]] },
   )
 }
@@ -122,7 +122,7 @@ async function finished(site: BotSite, person: Person, accountId: string, { inco
 }
 
 async function welcome(site: BotSite, accountId: string, { id }: Person): Promise<Said> {
-  return say(`This chat is linked to the account ${await accountName(site, accountId, id)}.\n\n${HELP}`)
+  return say(`This chat is linked to the account “${await accountName(site, accountId, id)}”.\n\n${HELP}`)
 }
 
 async function accountName({ world }: BotSite, accountId: string, personId: string): Promise<string> {

@@ -79,7 +79,7 @@ export function Find({
           ))}
       </div>
       <span class={isOpen && isNone ? 'menu-open found quiet' : 'unseen'} role="status">
-        {isOpen && isNone ? 'Nothing begins so' : ''}
+        {isOpen && isNone ? 'Nothing found' : ''}
       </span>
     </search>
   )

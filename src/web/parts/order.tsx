@@ -45,12 +45,14 @@ export const LeftOut = ({
 }: Readonly<{ ordered: Ordered; isHiding: boolean; show: (all: boolean) => void; what: string }>) =>
   isHiding && (ordered?.left_out ?? 0) === 0 ? null : (
     <p class="quiet">
-      {isHiding ? `${showCount(ordered?.left_out ?? 0)} disabled ${what} not shown. ` : `Disabled ${what} are shown. `}
+      {isHiding ? `${leftOutText(ordered?.left_out ?? 0, what)} not shown. ` : `Disabled ${what} are shown. `}
       <button type="button" class="as-link" onClick={() => show(isHiding)}>
         {isHiding ? 'Show them' : 'Hide them'}
       </button>
     </p>
   )
+
+const leftOutText = (count: number, what: string): string => `${showCount(count)} disabled ${count === 1 ? what.replace(/s$/, '') : what}`
 
 /** The dearest requests of what is shown, in one click, and the way back. */
 export const DearestFirst = ({ order }: Readonly<{ order: Order }>) => (

@@ -15,7 +15,7 @@ export const OUTCOME_WORDS: Readonly<Record<RequestRow['outcome'], readonly [Moo
   cut: ['wary', 'key disabled'],
   fault: ['bad', 'provider failed'],
   drain: ['bad', 'gateway stopped'],
-  recovered: ['bad', 'gateway stopped'],
+  recovered: ['bad', 'gateway failed'],
 }
 
 export const BASIS_WORDS: Readonly<Record<RequestRow['basis'], string>> = {

@@ -23,7 +23,7 @@ export const TableTools = ({
     <div class={columns.length === 0 ? 'table-tools phone-only' : 'table-tools'}>
       {order !== undefined && orders.length > 0 && (
         <div class="phone-only">
-          <Choice label="Order" options={[{ value: '', text: 'as usual' }, ...orders]} value={order.value} change={order.set} />
+          <Choice label="Order" options={[{ value: '', text: 'Default' }, ...orders]} value={order.value} change={order.set} />
         </div>
       )}
       {columns.length > 0 && (

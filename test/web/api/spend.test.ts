@@ -154,7 +154,7 @@ test('how long the balance lasts is its days at the pace of the last seven', asy
   expect(body['runway_days']).toBe(Math.floor(balance / pace))
 })
 
-test('what changed this week are the seven days that end with today against the seven before, by the models that changed most', async () => {
+test('what changed this week are the seven days that end with yesterday against the seven before, by the models that changed most', async () => {
   const { body } = await rob.get(`${NORTH}/summary`)
   const today = dayAt(Date.now())
   const receipts = gateway.receipts().filter(({ accountId }) => accountId === 'acc_north')
@@ -164,11 +164,11 @@ test('what changed this week are the seven days that end with today against the 
         ({ settledAt, modelId }) => dayAt(settledAt) >= fromDay && dayAt(settledAt) <= toDay && (model === undefined || modelId === model),
       )
       .reduce((sum, { costPicos }) => sum + costPicos, 0n)
-  const [now, before] = [costsOf(today - 6, today), costsOf(today - 13, today - 7)]
+  const [now, before] = [costsOf(today - 7, today - 1), costsOf(today - 14, today - 8)]
   expect(now > 0n).toBe(true)
   expect([body['week_usd'], body['week_before_usd']]).toEqual([usdOf([now]), usdOf([before])])
   const changes = body['week_changes'] as readonly { model: string; usd: string }[]
-  const changeOf = (model: string): bigint => costsOf(today - 6, today, model) - costsOf(today - 13, today - 7, model)
+  const changeOf = (model: string): bigint => costsOf(today - 7, today - 1, model) - costsOf(today - 14, today - 8, model)
   const size = (amount: bigint): bigint => (amount < 0n ? -amount : amount)
   const expected = MODELS.toSorted((a, b) => Number(size(changeOf(b)) - size(changeOf(a)))).filter((model) => changeOf(model) !== 0n)
   expect(changes.map(({ model }) => model)).toEqual(expected.slice(0, 3))

@@ -8,8 +8,16 @@ const TODAY = 20_000
 const spent = (id: string, daysAgo: number, cost: bigint) => ({ id, day: TODAY - daysAgo, costPicos: picos(cost) })
 const USD = 1_000_000_000_000n
 
-test('the seventh day back is of this week, the eighth of the one before', () => {
-  const weeks = weeksOf([spent('a', 0, 1n), spent('a', 6, 2n), spent('a', 7, 5n * USD), spent('a', 13, 3n)], TODAY)
+test('yesterday and the seventh day back are of this week, the eighth of the one before, and the day that runs of neither', () => {
+  const days = [
+    spent('a', 0, 7n * USD),
+    spent('a', 1, 1n),
+    spent('a', 7, 2n),
+    spent('a', 8, 5n * USD),
+    spent('a', 14, 3n),
+    spent('a', 15, USD),
+  ]
+  const weeks = weeksOf(days, TODAY)
   expect([weeks.week_usd, weeks.week_before_usd]).toEqual(['0.000000000003', '5.000000000003'])
   expect(weeks.week_changes).toEqual([{ model: 'a', usd: '-5' }])
 })

@@ -31,7 +31,7 @@ const stateIn = (after: unknown): unknown =>
 test('a code links a chat, whose person sees the balance and what was spent', async () => {
   const { telegram } = world
   expect((await telegram.ask(ANN, '/balance')).text).toContain('not linked')
-  expect((await world.link(ANN, 'ann@example.com')).text).toContain(`linked to the account ${NORTH}`)
+  expect((await world.link(ANN, 'ann@example.com')).text).toContain(`linked to the account “${NORTH}”`)
   expect((await telegram.ask(ANN, '/balance')).text).toBe('Balance: $25.00\nNothing spent in the last 7 days')
   const { code } = await world.newKey(ANN, 'laptop')
   const body = { model: 'sonnet', max_tokens: 16, messages: [{ role: 'user', content: 'Hi' }] }
@@ -188,8 +188,8 @@ test('a link of another customer moves no chat that did not say so: what is sent
   await world.link(ANN, 'ann@example.com')
   const code = await world.code('mallory@example.com', 'acc_mallory')
   const asked = await telegram.ask(ANN, `/start ${code}`)
-  expect(asked.text).toContain(`linked to the account ${NORTH}`)
-  expect(asked.text).toContain('leads to the account acc_mallory')
+  expect(asked.text).toContain(`linked to the account “${NORTH}”`)
+  expect(asked.text).toContain('leads to the account “acc_mallory”')
   const { shown, codes } = newCodes(1)
   await world.gateway.operate({
     kind: 'createCodes',
@@ -206,7 +206,7 @@ test('a link of another customer moves no chat that did not say so: what is sent
     (await world.audit()).filter(({ action }) => action === 'setChat').map(({ target, after }) => [target, stateIn(after)])
   expect(await chats()).toEqual([[NORTH, 'linked']])
   const button = asked.buttons[0]?.text ?? ''
-  expect((await telegram.tap(ANN, button)).text).toContain('This chat is linked to the account acc_mallory')
+  expect((await telegram.tap(ANN, button)).text).toContain('This chat is linked to the account “acc_mallory”')
   expect((await telegram.ask(ANN, '/balance')).text).toContain('$1.00')
   expect(await chats()).toEqual([
     [NORTH, 'removed'],

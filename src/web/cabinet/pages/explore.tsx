@@ -6,7 +6,7 @@ import { type AccountPageProps, pathOf } from '../account-path.ts'
 import { api } from '../api.ts'
 import { searchOf } from '../spend-view.ts'
 
-const LEDE = 'What was spent on what, to the last digit. Days, weeks and months are UTC.'
+const LEDE = 'What was spent on what, to the last digit. Hours, days, weeks and months are UTC.'
 const THINGS = ['model', 'key', 'format', 'outcome', 'tag'] as const
 
 export const Explore = ({ account }: AccountPageProps) => (

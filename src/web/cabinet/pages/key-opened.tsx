@@ -17,7 +17,7 @@ import { Pager, Table } from '../../parts/table.tsx'
 import { Ago, Moment } from '../../parts/time.tsx'
 import { Usd } from '../../parts/usd.tsx'
 import type { KeyApi } from '../key-api.ts'
-import { failureWords, KEY_WORDS, REFUSED_WORDS } from './key.words.ts'
+import { BUDGET_OF_WORDS, failureWords, KEY_WORDS, REFUSED_WORDS } from './key.words.ts'
 
 export const KeyOpened = ({ api, forget }: Readonly<{ api: KeyApi; forget: () => void }>) => {
   const [turn, setTurn] = useState(0)
@@ -72,7 +72,7 @@ const Status = ({ api, turn, refresh }: Part) => {
         <section class="stack" aria-label="State of the key">
           <h2 class="titled">
             {key.name === '' ? <code>{key.key}</code> : key.name}
-            {key.would_be_refused === null ? <Badge mood="good" text="usable" /> : <Badge mood="wary" text="refused now" />}
+            {key.would_be_refused === null ? <Badge mood="good" text="active" /> : <Badge mood="wary" text="refused now" />}
           </h2>
           <dl class="figures">
             <div>
@@ -113,7 +113,8 @@ const Status = ({ api, turn, refresh }: Part) => {
           </dl>
           {key.budgets.map((budget) => (
             <p class="note" key={`${budget.per} ${budget.limit_usd_exact}`}>
-              <WindowLeft left={budget.left_usd_exact} limit={budget.limit_usd_exact} per={budget.per} resetsAt={budget.resets_at} />
+              <WindowLeft left={budget.left_usd_exact} limit={budget.limit_usd_exact} per={budget.per} resetsAt={budget.resets_at} /> (
+              {BUDGET_OF_WORDS[budget.of]})
             </p>
           ))}
           {key.would_be_refused === null ? (

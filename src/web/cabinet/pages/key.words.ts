@@ -15,6 +15,9 @@ export const KEY_WORDS = {
   admitted: 'A request would be let in now.',
 } as const
 
+/** Whose a budget is. */
+export const BUDGET_OF_WORDS = { key: 'of this key', account: 'of the whole account', plan: 'of all keys of its plan' } as const
+
 /** A failure in words for people, where the API's words are for programs. `retryAfterS`: how long to wait. */
 export function failureWords(status: number, message: string, retryAfterS: number | undefined): string {
   switch (status) {

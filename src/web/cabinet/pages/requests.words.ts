@@ -24,6 +24,6 @@ const OUTCOMES = {
   cut: 'Key disabled',
   fault: 'Provider failed',
   drain: 'Gateway stopped',
-  recovered: 'Gateway died',
+  recovered: 'Gateway failed',
 } as const
 export const OUTCOME_OPTIONS = Object.entries(OUTCOMES).map(([value, text]) => ({ value, text }))

@@ -26,7 +26,7 @@ export const NowFigures = ({ now }: Readonly<{ now: Summary }>) => (
         <dd>{now.running_requests === 0 ? WORDS.noneHeld : `by ${requestsText(now.running_requests)}`}</dd>
       </div>
       <div>
-        <dt>Last 7 days</dt>
+        <dt>Last 7 whole days</dt>
         <dd>
           <Usd exact={now.week_usd} />
         </dd>

@@ -24,7 +24,7 @@ export function runwayWords(days: number | null, aDay: string): string {
   return `lasts ${days === 0 ? 'less than a day' : days === 1 ? '1 day' : `${days} days`} at ${aDay} a day`
 }
 
-/** "20 % more than the 7 days before". */
+/** "20 % more than the 7 days before": of whole days, since a day that has begun would count as a day without spend. */
 export function weekWords(now: string, before: string): string {
   if (usdNumber(before) === 0) return usdNumber(now) === 0 ? 'nothing in the 7 days before' : 'after nothing in the 7 days before'
   const percent = Math.round((usdNumber(now) / usdNumber(before) - 1) * 100)

@@ -53,7 +53,8 @@ export const Webhooks = ({
               {data.map((hook) => (
                 <li key={hook.id}>
                   <p class="entry">
-                    <code>{hook.url}</code> <Badge mood={hook.is_enabled ? 'good' : 'quiet'} text={hook.is_enabled ? 'on' : 'off'} />
+                    <code>{hook.url}</code>{' '}
+                    <Badge mood={hook.is_enabled ? 'good' : 'quiet'} text={hook.is_enabled ? 'active' : 'disabled'} />
                   </p>
                   {isOwner && (
                     <div class="acts">

@@ -67,7 +67,7 @@ const ChangeState = ({ account, close, changed }: Omit<DialogsOptions, 'open'>) 
       close={close}
       send={({ reason }) => (isOff ? of.disable.post({ reason }) : of.enable.post({ reason }))}
       done={({ is_active }) => {
-        tell(is_active ? 'The account is live again' : 'The account is disabled')
+        tell(is_active ? 'The account is enabled' : 'The account is disabled')
         close()
         changed()
       }}

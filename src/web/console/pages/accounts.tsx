@@ -101,7 +101,7 @@ const AccountTable = ({ accounts, order }: Readonly<{ accounts: readonly Account
 )
 
 export const AccountState = ({ isActive }: Readonly<{ isActive: boolean }>) =>
-  isActive ? <Badge mood="good" text="live" /> : <Badge mood="bad" text="disabled" />
+  isActive ? <Badge mood="good" text="active" /> : <Badge mood="bad" text="disabled" />
 
 const MakeAccount = ({ close, made }: Readonly<{ close: () => void; made: (id: string) => void }>) => {
   const [name, setName] = useState('')

@@ -156,7 +156,7 @@ const ChangeState = ({ keyOf, close, changed }: Options) => {
       close={close}
       send={({ reason }) => (isOff ? of.disable.post({ reason }) : of.enable.post({ reason }))}
       done={({ is_active }) => {
-        tell(is_active ? 'The key is live again' : 'The key is disabled')
+        tell(is_active ? 'The key is enabled' : 'The key is disabled')
         close()
         changed()
       }}

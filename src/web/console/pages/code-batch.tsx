@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks'
 import { useRoute } from 'preact-iso/router'
 import { type Got, useAsked } from '../../parts/ask.ts'
-import { Badge } from '../../parts/badge.tsx'
+import { Badge, stateText } from '../../parts/badge.tsx'
 import { CopyText } from '../../parts/copy.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount, showDate } from '../../parts/show-time.ts'
@@ -34,7 +34,7 @@ export const CodeBatchPage = () => {
             )}
           </PageHead>
           <div class="titled">
-            <Badge mood={STATES[found.state]} text={found.state} />
+            <Badge mood={STATES[found.state]} text={stateText(found.state)} />
             <CopyText text={found.id} label="batch id" />
           </div>
           <p>

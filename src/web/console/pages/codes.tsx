@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks'
 import { csvLine } from '../../../core/csv.ts'
 import { type Got, useAsked } from '../../parts/ask.ts'
-import { Badge, type Mood } from '../../parts/badge.tsx'
+import { Badge, type Mood, stateText } from '../../parts/badge.tsx'
 import { CopyText } from '../../parts/copy.tsx'
 import { Dialog, SHOWN_ONCE } from '../../parts/dialog.tsx'
 import { Choice, Field } from '../../parts/field.tsx'
@@ -67,7 +67,7 @@ const Batches = ({ batches }: Readonly<{ batches: readonly Batch[] }>) => (
           </a>
         ),
       },
-      { name: 'State', onCard: 'corner', cell: ({ state }) => <Badge mood={STATES[state]} text={state} /> },
+      { name: 'State', onCard: 'corner', cell: ({ state }) => <Badge mood={STATES[state]} text={stateText(state)} /> },
       { name: 'Each', onCard: 'first', usd: ({ amount_usd }) => amount_usd },
       { name: 'Redeemed', isFigure: true, onCard: 'first', cell: ({ count, redeemed }) => `${showCount(redeemed)} of ${showCount(count)}` },
       { name: 'Made', cell: ({ created_at }) => <Ago iso={created_at} /> },

@@ -5,7 +5,7 @@ import { momentsOf, onlyOf } from '../../parts/explore-view.ts'
 import { api } from '../api.ts'
 import { addressOf } from '../filters.ts'
 
-const LEDE = 'Who spent how much on what, to the last digit. Days, weeks and months are UTC.'
+const LEDE = 'Who spent how much on what, to the last digit. Hours, days, weeks and months are UTC.'
 const THINGS = ['model', 'key', 'account', 'upstream', 'format', 'outcome', 'tag'] as const
 
 export const ExplorePage = () => (

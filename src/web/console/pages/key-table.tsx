@@ -1,7 +1,7 @@
 /** Keys in a table, each with the acts that an operator may do. Rules: keys.md "State of a key", "Expiry and rotation". */
 
 import { useState } from 'preact/hooks'
-import { Badge, type Mood } from '../../parts/badge.tsx'
+import { Badge, type Mood, stateText } from '../../parts/badge.tsx'
 import type { Column, Order } from '../../parts/columns.ts'
 import { rateWords } from '../../parts/rate-words.ts'
 import { RowMenu } from '../../parts/row-menu.tsx'
@@ -94,8 +94,4 @@ const Owner = ({ id = '', name = '' }: Readonly<{ id: string | undefined; name: 
 )
 
 const KeyState = ({ state, isLimitUsed }: Readonly<{ state: string; isLimitUsed: boolean }>) =>
-  state === 'live' && isLimitUsed ? (
-    <Badge mood="wary" text="limit used" />
-  ) : (
-    <Badge mood={MOODS[state] ?? 'bad'} text={state === 'live' ? 'active' : state} />
-  )
+  state === 'live' && isLimitUsed ? <Badge mood="wary" text="limit used" /> : <Badge mood={MOODS[state] ?? 'bad'} text={stateText(state)} />

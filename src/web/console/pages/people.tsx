@@ -39,7 +39,7 @@ export const PeoplePage = () => {
       </PageHead>
       {found !== undefined && (
         <p class="quiet">
-          Only {found}. <a href="/console/people">Show everybody</a>
+          Only {found}. <a href="/console/people">Show all people</a>
         </p>
       )}
       <Show loaded={loaded} again={again} lines={8}>

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import { type Got, useAsked } from '../../parts/ask.ts'
-import { Badge, type Mood } from '../../parts/badge.tsx'
+import { Badge, type Mood, stateText } from '../../parts/badge.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Choice, Field } from '../../parts/field.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
@@ -60,7 +60,7 @@ const Tokens = ({ tokens, revoke }: Readonly<{ tokens: readonly Token[]; revoke:
           </span>
         ),
       },
-      { name: 'State', cell: ({ state }) => <Badge mood={STATES[state]} text={state} /> },
+      { name: 'State', cell: ({ state }) => <Badge mood={STATES[state]} text={stateText(state)} /> },
       { name: 'May', cell: ({ scope }) => MAY[scope] },
       { name: 'Accounts', cell: ({ account_ids }) => (account_ids.length === 0 ? 'all' : account_ids.join(', ')) },
       { name: 'Last used', cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Ago iso={last_used_at} />) },

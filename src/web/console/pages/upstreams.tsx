@@ -107,7 +107,7 @@ const State = ({ upstream: { out, lines, last_answer, last_failure } }: Readonly
   if (last_failure !== null && last_answer === null) return <Badge mood="bad" text="has not answered yet" />
   if (last_failure !== null && last_answer !== null && last_failure.at > last_answer)
     return <Badge mood="wary" text="failed when last asked" />
-  return <Badge mood="good" text="in" />
+  return <Badge mood="good" text="active" />
 }
 
 const Lines = ({ name, lines }: Readonly<{ name: string; lines: readonly ModelRow[] }>) => (
