@@ -8,6 +8,8 @@ export type Entry = {
   readonly keyId: string
   readonly holdPicos: bigint
   readonly list: number
+  /** That in which it was admitted. */
+  readonly hour: number
   /**
    * held · settling: sent · charged: acknowledged · indeterminate: its client got an error · voided · ended: a process died with it, the file has said how.
    */
@@ -22,7 +24,7 @@ export type Entry = {
   isFenced: boolean
 }
 
-export type KeyBook = { accountId: string; limitPicos: bigint | null; isActive: boolean; expiresAt: number | null; endedPicos: bigint }
+export type KeyBook = { accountId: string; plan: string; limitPicos: bigint | null; isActive: boolean; expiresAt: number | null }
 export type AccountBook = { creditedPicos: bigint; isActive: boolean }
 
 /** What an operator's act does once it is done. `indeterminate`: it was answered `unavailable`. */
@@ -63,8 +65,7 @@ export class Books {
 
   /** Spent by what was acknowledged, and by what is on its way. */
   spentOf(keyId: string): bigint {
-    const sent = this.entriesOf(keyId, 'settling', 'charged').reduce((sum, { costPicos }) => sum + costPicos, 0n)
-    return sent + (this.keys.get(keyId)?.endedPicos ?? 0n)
+    return this.entriesOf(keyId, 'settling', 'charged').reduce((sum, { costPicos }) => sum + costPicos, 0n)
   }
 
   balanceOf(accountId: string): bigint {
@@ -80,8 +81,8 @@ export class Books {
     return this.keysOf(accountId).reduce((sum, keyId) => sum + this.heldOf(keyId), 0n)
   }
 
-  /** The rule of admission, written down a second time: what a hold must be answered. */
-  admission(keyId: string, now: number): string {
+  /** The rule of admission, written down a second time: what a hold must be answered. `ofWindows`: what its budgets answer, where they do not let it in. */
+  admission(keyId: string, now: number, ofWindows?: string): string {
     const key = this.keys.get(keyId)
     const account = this.accounts.get(key?.accountId ?? '')
     if (key === undefined || account === undefined) return 'disabled'
@@ -90,14 +91,9 @@ export class Books {
     const balance = this.balanceOf(key.accountId)
     const left = key.limitPicos === null ? 1n : key.limitPicos - this.spentOf(keyId)
     if (balance <= 0n || left <= 0n) return 'exhausted'
+    if (ofWindows?.startsWith('until') === true) return ofWindows
     const free = balance - this.heldOfAccount(key.accountId)
     const leftFree = key.limitPicos === null ? 1n : left - this.heldOf(keyId)
-    return free <= 0n || leftFree <= 0n ? 'reserved' : 'held'
-  }
-
-  /** An entry whose end is on file, and stays so: only its sum is kept. */
-  close(entry: Entry): void {
-    const key = this.keys.get(entry.keyId)
-    if (key !== undefined && entry.state === 'charged') key.endedPicos += entry.costPicos
+    return free <= 0n || leftFree <= 0n ? 'reserved' : (ofWindows ?? 'held')
   }
 }

@@ -34,10 +34,13 @@ export class FileGround implements Ground {
   readonly isShared = false
   readonly isFenced = false
   readonly #folder: string
+  readonly #clock: () => number
   #process = 0
 
-  constructor(folder: string) {
+  /** `clock`: by which relays are granted leases. */
+  constructor(folder: string, clock: () => number) {
     this.#folder = folder
+    this.#clock = clock
     const made = makeDatabase(this.#path)
     if (made !== undefined) throw new Error(made.message)
   }
@@ -76,7 +79,7 @@ export class FileGround implements Ground {
     const noteFlush = (): void => {
       flushed = existsSync(`${path}-wal`) ? statSync(`${path}-wal`).size : 0
     }
-    const store = new SqliteStore(failingLate(db, fault), bootId, now)
+    const store = new SqliteStore(failingLate(db, fault), bootId, now, this.#clock)
     return {
       store,
       spillAt: path,

@@ -33,6 +33,9 @@ export type GroundStore = Readonly<{
 
 export type HowEnded = 'crash' | 'power loss' | 'close'
 
+/** `onIndeterminate`: to be called where a write was done whose answer is lost. `now`: the world's time. */
+export type Around = Readonly<{ onIndeterminate: () => void; now: () => number }>
+
 export interface Ground {
   readonly faults: readonly Fault[]
   readonly ends: readonly HowEnded[]

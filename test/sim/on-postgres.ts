@@ -6,5 +6,5 @@ import type { GroundFor } from './simulate.ts'
 
 export const ON_POSTGRES: GroundFor = async () => {
   const url = await createPostgresLedger()
-  return (folder, onIndeterminate) => new PostgresGround(folder, url, onIndeterminate)
+  return (folder, around) => new PostgresGround(folder, url, around)
 }

@@ -1,6 +1,6 @@
 /**
  * A world on Postgres: a real database, whose connection is refused, is lost in the midst of a transaction or before an answer came, and whose lane another takes over
- * when its lease is over. What only time decides there is decided here by the seed, because Postgres' clock is a real one.
+ * when its lease is over. That is decided by the seed; budgets go by the clock of Postgres, which is the world's here.
  */
 
 import { join } from 'node:path'
@@ -17,10 +17,12 @@ import type { OpenProblem } from '../../src/ledger/thread-messages.ts'
 import { postgres } from '../support/postgres.ts'
 import { connectPostgres } from '../support/postgres-connection.ts'
 import { fenceAll } from '../support/stores.ts'
-import type { Fault, Ground, GroundStore, HowEnded, Opening } from './ground.ts'
+import type { Around, Fault, Ground, GroundStore, HowEnded, Opening } from './ground.ts'
 
 const NAME = 'tollgate simulated'
 const FOREVER_MS = 1e12
+const CLOCK = `CREATE TABLE public.test_clock (ms BIGINT); INSERT INTO public.test_clock VALUES (0); GRANT ALL ON public.test_clock TO public;
+  CREATE OR REPLACE FUNCTION ledger.clock_ms() RETURNS BIGINT LANGUAGE sql VOLATILE AS 'SELECT ms FROM public.test_clock'`
 /** Postgres' own words for it, so that a transaction in which it happens is broken as by a real one. */
 const REFUSALS = { full: '53100', broken: '57P03', held: '55P03' } as const
 const WRITES = /^(INSERT|UPDATE|DELETE|SELECT settle|SELECT \* FROM move_leases|COMMIT)/
@@ -35,19 +37,24 @@ export class PostgresGround implements Ground {
   readonly #outside: PostgresConnection
   readonly #admin: PostgresConnection
   readonly #onIndeterminate: () => void
+  readonly #now: () => number
+  #clockMs = 0
   #spills: ReturnType<typeof takeSpillPlaces> | undefined
   #identity: NodeIdentity | undefined
   #boots = 0
   #tell: (message: FromSupervisor) => void = () => undefined
   #listener: SupervisorListener | undefined
 
-  /** `url`: of an empty ledger. `onIndeterminate`: a write was done whose answer was lost. */
-  constructor(folder: string, url: string, onIndeterminate: () => void) {
+  /** `url`: of an empty ledger. `onIndeterminate`: a write was done whose answer was lost. `now`: the world's time, which Postgres is told. */
+  constructor(folder: string, url: string, { onIndeterminate, now }: Around) {
     this.#folder = folder
     this.#url = url
     this.#onIndeterminate = onIndeterminate
+    this.#now = now
     this.#outside = connectPostgres(url, { name: 'tollgate outside' })
     this.#admin = connectPostgres(postgres().asSuperuser(url), { name: 'tollgate admin' })
+    this.#admin.run(CLOCK)
+    this.#setClock()
   }
 
   readonly makeSupervisor = (tell: (message: FromSupervisor) => void, listener: SupervisorListener): StoreSupervisor => {
@@ -133,12 +140,19 @@ export class PostgresGround implements Ground {
   }
 
   differences(): ReturnType<Ground['differences']> {
-    return differencesInDatabase(this.#outside)
+    return differencesInDatabase(this.#outside).filter(({ subject }) => subject !== 'function clock_ms')
   }
 
   close(): void {
     this.#outside.close()
     this.#admin.close()
+  }
+
+  #setClock(): void {
+    const nowMs = this.#now()
+    if (nowMs === this.#clockMs) return
+    this.#clockMs = nowMs
+    this.#admin.run(`UPDATE public.test_clock SET ms = ${nowMs}`)
   }
 
   #register(): NodeIdentity {
@@ -168,6 +182,7 @@ export class PostgresGround implements Ground {
     const cut = (): void => void this.#admin.query(CUT).get()
     db.ask = (statement, isCommit = false) => {
       const { text } = statement
+      this.#setClock()
       const now = text.startsWith('ROLLBACK') ? 'none' : fault()
       switch (now) {
         case 'none':

@@ -1,6 +1,7 @@
 /**
  * A simulated world of one ledger process with relays: real hub, links, wallets, commit loop and file, with clocks, wires and deaths in the hands of a seed. A relay or the
- * ledger process dies or stands still at any step, a spill fails, the power goes, and a wire is cut with what is on it. What must hold is looked at after every step. Rules: processes.md "Admission", "Death".
+ * ledger process dies or stands still at any step, a spill fails, the power goes, a wire is cut with what is on it, and the clock steps over the edges of windows. What must hold is
+ * looked at after every step. Rules: processes.md "Admission", "Death"; money.md "Budgets".
  */
 
 import type { Database } from 'bun:sqlite'
@@ -8,10 +9,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Picos, picos } from '../../src/core/money.ts'
+import { type Budgets, HOUR_MS, hourAt, PERS, windowAt } from '../../src/core/windows.ts'
 import { GroupCommit } from '../../src/ledger/admission/group-commit.ts'
 import { Patience } from '../../src/ledger/admission/patience.ts'
 import type { SupervisorListener } from '../../src/ledger/admission/store-supervisor.ts'
 import { enterThread } from '../../src/ledger/admission/thread-handle.ts'
+import type { Operation } from '../../src/ledger/operation.ts'
 import { RelayHub } from '../../src/ledger/relays/hub.ts'
 import type { Connection } from '../../src/ledger/relays/hub-socket.ts'
 import { RelayLink } from '../../src/ledger/relays/link.ts'
@@ -35,6 +38,13 @@ const RELAYS = 3
 const STEPS = 200
 const KEYS = ['key_1', 'key_2', 'key_3']
 const BALANCES = ['0.3', '4', '60']
+/** Of the plan of the last key there are budgets, and each other account and key may have some, too. */
+const PLAN = 'small'
+const PLANNED = KEYS.at(-1)
+/** Back, within what a clock is waited for and beyond, and ahead, to the next hour, day and week. */
+const CLOCK_STEPS_H = [-200, -30, -2, -0.3, 0.3, 1, 1, 20, 24 * 7]
+/** So near to the end of an hour does a clock come that steps there, so that what runs is admitted before it and ends behind it. */
+const BEFORE_EDGE_MS = 300
 const HOLD = usd('0.5')
 /** Of a settle, at most what was held: three cents a piece. */
 const PIECE = { tokens: 10_000, cost: usd('0.03') }
@@ -56,6 +66,8 @@ type Entry = {
   state: 'asked' | 'held' | 'sent' | 'acknowledged' | 'refused' | 'gone'
   cost: Picos
   sentAtMs: number
+  /** In which it was admitted. */
+  hour: number
 }
 
 /** Whether the request may still end and cost something. */
@@ -135,6 +147,9 @@ class RelayWorld {
   readonly #ground: FileGround
   readonly #wires = new Set<Wire>()
   readonly #entries: Entry[] = []
+  /** By key; those of an account are of its only key. */
+  readonly #budgets = new Map<string, Budgets>()
+  readonly #planBudgets: Budgets
   #relays: Relay[] = []
   #process: Process | undefined
   #pids = 100
@@ -153,13 +168,15 @@ class RelayWorld {
 
   constructor(seed: number) {
     this.#random = randomFrom(seed)
-    this.#ground = new FileGround(this.#folder)
+    this.#ground = new FileGround(this.#folder, this.#time.now)
+    this.#planBudgets = this.#random() < 0.5 ? [this.#drawBudget()] : []
   }
 
   async run(): Promise<void> {
     try {
       await this.#begin()
       for (const [at, key] of KEYS.entries()) await this.#create(key, BALANCES[at] ?? '0')
+      for (const key of KEYS) for (const keyId of [key, null]) if (this.#random() < 0.4) await this.#setBudget(key, keyId)
       for (let n = 0; n < RELAYS; n++) this.#beginRelay()
       for (let step = 0; step < STEPS; step++) {
         await this.#step()
@@ -181,7 +198,8 @@ class RelayWorld {
     if (choice < 20) this.#hold()
     else if (choice < 36) this.#settle()
     else if (choice < 38) this.#void()
-    else if (choice < 44) this.#share()
+    else if (choice < 40) this.#stepClock()
+    else if (choice < 45) this.#share()
     else if (choice < 72) await this.#deliver(1 + Math.floor(this.#random() * 6))
     else if (choice < 93) await this.#tick(1 + Math.floor(this.#random() * 4))
     else if (choice < 95) this.#cut()
@@ -274,9 +292,22 @@ class RelayWorld {
     return (this.#ground.place() as Readonly<{ path: string }>).path
   }
 
-  async #create(key: string, balanceUsd: string): Promise<void> {
+  #create(key: string, balanceUsd: string): Promise<void> {
+    return this.#operate(createKey(key, { balanceUsd, plan: key === PLANNED ? PLAN : 'default' }))
+  }
+
+  #drawBudget = () => ({ per: this.#pick(PERS) ?? 'hour', capPicos: picos((BigInt(1 + Math.floor(this.#random() * 4)) * HOLD) / 2n) })
+
+  async #setBudget(key: string, keyId: string | null): Promise<void> {
+    const budget = this.#drawBudget()
+    this.#budgets.set(key, [...(this.#budgets.get(key) ?? []), budget])
+    const accountId = key.replace('key_', 'acc_')
+    await this.#operate({ kind: 'setBudget', accountId, keyId, ...budget, setBy: 'operator', now: this.#time.now() })
+  }
+
+  async #operate(operation: Operation): Promise<void> {
     let isDone = false
-    this.#process?.ledger.operate(createKey(key, { balanceUsd })).then(
+    this.#process?.ledger.operate(operation).then(
       ({ result }) => {
         isDone = result === 'done'
       },
@@ -287,7 +318,7 @@ class RelayWorld {
       this.#time.runNext()
       await settleTurn()
     }
-    must('a key is made', isDone, () => key)
+    must('what an operator may do is done', isDone, () => operation.kind)
   }
 
   #beginRelay(): void {
@@ -317,6 +348,7 @@ class RelayWorld {
     const ledger = new GroupCommit({
       ...{ enter: link.enter, isShared: true, now: this.#time.now, checkpointAfterMs: 1_000, leaseIdleMs: 5_000 },
       ...{ onFault: () => undefined, onStorage: () => undefined, sendsMax: 100 },
+      budgetsOf: (plan) => (plan === PLAN ? this.#planBudgets : []),
       away: {
         afterMs: 50,
         keep: (ends, versionAt) => link.isAway && relay.isAlive && !this.#failing.relays && spill.keep(ends, versionAt),
@@ -371,12 +403,14 @@ class RelayWorld {
       state: 'asked',
       cost: picos(0n),
       sentAtMs: 0,
+      hour: 0,
     }
     this.#entries.push(entry)
     const learn = (answer: string): void => {
-      this.#meet(`a hold is ${answer}`)
+      this.#meet(`a hold is ${answer.replace(/:.*/, '')}`)
       this.log.push(`${entry.id} ${entry.key} by ${relay.pid}`)
       entry.state = answer === 'held' && relay.isAlive ? 'held' : 'gone'
+      entry.hour = hourAt(relay.ledger.holds().find(({ requestId }) => requestId === entry.id)?.startedAt ?? 0)
     }
     const request = holdRequest(entry.id, entry.key, HOLD, { now: this.#time.now() })
     Promise.resolve(relay.ledger.hold(request)).then(
@@ -429,6 +463,13 @@ class RelayWorld {
         this.#finding ??= error
       },
     )
+  }
+
+  #stepClock(): void {
+    const toEdge = HOUR_MS - (this.#time.now() % HOUR_MS)
+    const stepMs = this.#random() < 0.5 ? toEdge - BEFORE_EDGE_MS : (this.#pick(CLOCK_STEPS_H) ?? 1) * HOUR_MS
+    this.#time.stepClock(Math.round(stepMs))
+    this.#meet(`a clock steps ${stepMs < 0 ? 'back' : 'ahead'}`)
   }
 
   #void(): void {
@@ -596,6 +637,7 @@ class RelayWorld {
           .all()
           .map(({ id, cost }) => [id, cost]),
       )
+      for (const key of KEYS) this.#checkWindows(key, receipts)
       for (const [at, key] of KEYS.entries()) {
         const credited = usd(BALANCES[at] ?? '0')
         const own = this.#entries.filter((entry) => entry.key === key)
@@ -618,6 +660,28 @@ class RelayWorld {
     } finally {
       db.close()
     }
+  }
+
+  /** What was admitted in a window, all relays together, ends one request above each budget at most. */
+  #checkWindows(key: string, receipts: ReadonlyMap<string, bigint>): void {
+    const own = this.#entries.filter((entry) => entry.key === key && entry.hour > 0)
+    for (const { per, capPicos } of [...(this.#budgets.get(key) ?? []), ...(key === PLANNED ? this.#planBudgets : [])]) {
+      for (const [start, within] of Map.groupBy(own, ({ hour }) => windowAt(per, hour).start)) {
+        const most = within.reduce((sum, entry) => sum + this.#mostOf(entry, receipts), 0n)
+        must(
+          'a window ends one request above its cap at most',
+          most < capPicos + HOLD,
+          () => `${key}: ${most} of ${capPicos} a ${per} from ${start}`,
+        )
+      }
+    }
+  }
+
+  #mostOf({ id, state, relay, cost }: Entry, receipts: ReadonlyMap<string, bigint>): bigint {
+    const booked = receipts.get(id)
+    if (booked !== undefined) return booked
+    if (state === 'acknowledged') return cost
+    return isOpen(state, relay) ? (state === 'held' ? HOLD : cost) : 0n
   }
 
   async #end(): Promise<void> {

@@ -1,5 +1,6 @@
 /**
- * Simulated worlds of relays and a ledger process that die or stand still at any step, with spills that fail and losses of power. `SIM_RELAY_SEEDS` says how many, `TEST_SEED` from which seed on. Rules: processes.md "Admission", "Death".
+ * Simulated worlds of relays and a ledger process that die or stand still at any step, with spills that fail, losses of power, and clocks that step over the edges of windows.
+ * `SIM_RELAY_SEEDS` says how many, `TEST_SEED` from which seed on. Rules: processes.md "Admission", "Death"; money.md "Budgets".
  */
 
 import { expect, test } from 'bun:test'
@@ -27,10 +28,11 @@ const MET = [
 const MET_IN_MANY = [
   ...['the storage is full', 'the storage is late', 'a relay stands still', 'a relay is fenced', 'a relay keeps ends'],
   ...['the ledger process stands still', 'a spill fails', 'a settle is unavailable', 'the power goes'],
+  ...['a clock steps back', 'a clock steps ahead'],
 ]
 
 test(
-  'whatever dies, no relay spends more than there is and one request, and every end that was acknowledged is booked once',
+  'whatever dies, no relay spends more than there is and one request, of a balance or a window, and every end that was acknowledged is booked once',
   async () => {
     const { finding, met } = await simulateRelays(SEED, SEEDS)
     if (finding !== undefined) throw new Error(`${finding.text}\nseed ${finding.seed}\n${finding.log.slice(-40).join('\n')}`)

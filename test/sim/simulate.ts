@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Finding } from './books.ts'
 import { FileGround } from './file-ground.ts'
-import type { Ground } from './ground.ts'
+import type { Around, Ground } from './ground.ts'
 import { Simulation } from './simulation.ts'
 
 /** `finding`: with its seed and how it came to it; undefined where nothing was found. `met`: how often each thing happened. */
@@ -14,18 +14,18 @@ export type Simulated = Readonly<{
   met: ReadonlyMap<string, number>
 }>
 
-type MakeGround = (folder: string, onIndeterminate: () => void) => Ground
+type MakeGround = (folder: string, around: Around) => Ground
 /** What worlds of one kind stand on; a new one each. */
 export type GroundFor = () => Promise<MakeGround>
 
-const ON_FILES: GroundFor = () => Promise.resolve((folder) => new FileGround(folder))
+const ON_FILES: GroundFor = () => Promise.resolve((folder, { now }) => new FileGround(folder, now))
 
 export async function simulate(first: number, count: number, groundFor = ON_FILES): Promise<Simulated> {
   const met = new Map<string, number>()
   for (let seed = first; seed < first + count; seed++) {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-sim-'))
     const makeGround = await groundFor()
-    const simulation = new Simulation(seed, (onIndeterminate) => makeGround(folder, onIndeterminate))
+    const simulation = new Simulation(seed, (around) => makeGround(folder, around))
     try {
       await simulation.run()
     } catch (error) {

@@ -19,6 +19,9 @@ const FIRST = ASKED_SEED ?? 1
 const MET = [
   'a hold is held',
   'a hold is exhausted',
+  'a hold is until',
+  'a clock steps back',
+  'a clock steps ahead',
   'a settle is settled',
   'a settle is unavailable',
   'an act is unavailable',
@@ -44,7 +47,7 @@ async function live(first: number, count: number): Promise<ReadonlyMap<string, n
 }
 
 postgresTest(
-  'no world on Postgres loses or invents a picodollar',
+  'no world on Postgres loses or invents a picodollar, and none spends more of a window than its cap and one request',
   async () => {
     const met = await live(FIRST, SEEDS)
     if (SEEDS >= ENOUGH) expect(MET.filter((what) => !met.has(what))).toEqual([])

@@ -1,6 +1,6 @@
 /**
- * Simulated worlds: the whole ledger under random loads, deaths and failing storage, held against an auditor's own books after every step. `SIM_SEEDS` says how many
- * worlds, `TEST_SEED` from which seed on; `bun run sim --seeds N --seed S` runs any; those on Postgres are simulation-postgres.test.ts. Rules: money.md "Settle", "Crashes"; ledger.md "Twice is once", "Spill",
+ * Simulated worlds: the whole ledger under random loads, deaths, failing storage, budgets by window and clocks that step over their edges, held against an auditor's own books after every step. `SIM_SEEDS` says how many
+ * worlds, `TEST_SEED` from which seed on; `bun run sim --seeds N --seed S` runs any; those on Postgres are simulation-postgres.test.ts. Rules: money.md "Settle", "Budgets", "Crashes"; ledger.md "Twice is once", "Spill",
  * "Attempts", "Chain".
  */
 
@@ -17,6 +17,11 @@ const MET = [
   'a hold is reserved',
   'a hold is disabled',
   'a hold is expired',
+  'a hold is until',
+  'a budget of a key by operator',
+  'a budget of an account by customer',
+  'a clock steps back',
+  'a clock steps ahead',
   'a settle is settled',
   'a settle is already',
   'a settle is unavailable',
@@ -36,7 +41,7 @@ const MET = [
 ]
 
 test(
-  'no world loses or invents a picodollar',
+  'no world loses or invents a picodollar, and none spends more of a window than its cap and one request',
   async () => {
     const { finding, met } = await simulate(SEED, SEEDS)
     if (finding !== undefined) {

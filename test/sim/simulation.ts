@@ -6,25 +6,33 @@
 
 import { type Picos, picos } from '../../src/core/money.ts'
 import type { Prices, Rates } from '../../src/core/pricing.ts'
+import type { WindowBalance } from '../../src/core/spending.ts'
 import type { Usage } from '../../src/core/usage.ts'
+import { type Budgets, HOUR_MS, hourAt, PERS } from '../../src/core/windows.ts'
 import { GroupCommit } from '../../src/ledger/admission/group-commit.ts'
 import { enterThread, type ThreadOptions } from '../../src/ledger/admission/thread-handle.ts'
-import type { Attempt, Idempotency } from '../../src/ledger/ledger.ts'
+import type { Attempt, HoldAnswer, Idempotency } from '../../src/ledger/ledger.ts'
 import type { Operation, OperationResult } from '../../src/ledger/operation.ts'
 import type { Connection } from '../../src/ledger/sql/connection.ts'
-import { answerText } from '../support/ledger.ts'
 import { type Random, randomFrom } from '../support/seed.ts'
 import { Books, type Entry, must } from './books.ts'
-import { type Ground, type HowEnded, SOUND, type Storage } from './ground.ts'
+import { type Around, type Ground, type HowEnded, SOUND, type Storage } from './ground.ts'
 import { costText, type PriceList, picosOf } from './oracle.ts'
 import { Records } from './records.ts'
 import { SimulatedThread } from './thread.ts'
 import { settleTurn, VirtualTime } from './virtual-time.ts'
+import { SET_BY, WindowBooks } from './window-books.ts'
 
 const STEPS = 180
 const OUTAGE_STEPS = 25
 const ACCOUNTS = ['acc_0', 'acc_1']
 const KEYS = 5
+/** Of both plans an account has a key. */
+const PLANS = ['default', 'small']
+/** Back, within what a clock is waited for and beyond, and ahead, to the next hour, day and week. */
+const CLOCK_STEPS_H = [-200, -30, -20, -2, -0.3, 0.3, 1, 1, 1, 20, 24 * 7]
+/** So near to the end of an hour does a clock come that steps there, so that what runs is admitted before it and ends behind it. */
+const BEFORE_EDGE_MS = 300
 /** What one process keeps free for a spill; some keep nothing, and only replay. */
 const SPILL_BYTES = 16 * 1024
 /** Fewer than there are keys, so that some must leave the memory. */
@@ -65,6 +73,8 @@ const CODES = 40
 const CODE_PICOS = picos(3_000_000_001n)
 const codeHash = (n: number): Uint8Array => new Uint8Array(Bun.SHA256.hash(`code ${n}`).buffer)
 
+const textOf = (answer: HoldAnswer | 'unknown'): string => (typeof answer === 'object' ? `until ${answer.resetsAt}` : answer)
+
 type ReceiptRow = Readonly<{ id: string; key: string; outcome: string; cost: bigint; waived: bigint }>
 
 export class Simulation {
@@ -72,6 +82,8 @@ export class Simulation {
   readonly #ground: Ground
   readonly #time = new VirtualTime()
   readonly #books = new Books()
+  readonly #plans = new Map<string, Budgets>()
+  readonly #windows = new WindowBooks(this.#books, this.#plans)
   readonly #usages = new Map<string, Usage>()
   readonly #calls = new Map<string, readonly Attempt[]>()
   readonly #records = new Records((id, { usage }) => this.#costOf(usage, this.#books.entries.get(id)?.list ?? 0))
@@ -93,13 +105,13 @@ export class Simulation {
   /** Steps for which nobody mends the storage. */
   #outage = 0
 
-  /** `makeGround` is told what to do where a write was done whose answer is lost. */
-  constructor(seed: number, makeGround: (onIndeterminate: () => void) => Ground) {
+  constructor(seed: number, makeGround: (around: Around) => Ground) {
     this.#random = randomFrom(seed)
-    this.#ground = makeGround(() => {
+    const onIndeterminate = (): void => {
       this.#deaths++
       this.#meet('a write is indeterminate')
-    })
+    }
+    this.#ground = makeGround({ onIndeterminate, now: this.#time.now })
   }
 
   /** Throws a `Finding` that names the broken invariant. */
@@ -134,7 +146,9 @@ export class Simulation {
     else if (choice < 26) this.#checkpoint()
     else if (choice < 45) this.#settle()
     else if (choice < 49) this.#void()
-    else if (choice < 54) this.#operate()
+    else if (choice < 53) this.#operate()
+    else if (choice < 55.5) this.#budget()
+    else if (choice < 57.5) this.#stepClock()
     else if (choice < 75) this.#deliver()
     else if (choice < 92) this.#tick()
     else if (choice < 93.5) this.#breakStorage({ fault: this.#pick(this.#ground.faults), spill: this.#pick(['works', 'fails']) })
@@ -195,7 +209,6 @@ export class Simulation {
     const holdPicos = again?.holdPicos ?? this.#costOf(WORST, list)
     if (again !== undefined && again.state !== 'held') return
     const accountId = this.#accountOf(keyId)
-    const expected = again === undefined ? this.#books.admission(keyId, this.#time.now()) : 'held'
     const isCertain = this.#books.isCertain(accountId) && this.#open.isWritable() && this.#open.keyBalanceOf(keyId) !== undefined
     const answer = this.#open.hold({
       requestId: id,
@@ -210,33 +223,42 @@ export class Simulation {
       amountPicos: picos(holdPicos),
       now: this.#time.now(),
     })
-    this.#say(`hold ${id} ${keyId}: ${answer instanceof Promise ? 'later' : answer}`)
+    this.#say(`hold ${id} ${keyId}: ${answer instanceof Promise ? 'later' : textOf(answer)}`)
+    const expected = again === undefined ? this.#expected(keyId) : 'held'
     const learn = (said: string): void => {
-      this.#meet(`a hold is ${said}`)
+      this.#meet(`a hold is ${said.replace(/ .*/, '')}`)
       if (said !== 'held' || again !== undefined) return
-      this.#books.entries.set(id, {
+      const entry: Entry = {
         id,
         keyId,
         holdPicos,
         list,
+        hour: hourAt(this.#open.holds().find(({ requestId }) => requestId === id)?.startedAt ?? 0),
         state: 'held',
         costPicos: 0n,
         waivedPicos: 0n,
         deaths: 0,
         isTwice: false,
         isFenced: this.#ground.isFenced,
-      })
+      }
+      if (this.#books.isCertain(accountId)) this.#windows.checkAdmitted(entry)
+      this.#books.entries.set(id, entry)
       this.#calls.set(id, this.#failedCalls())
       this.#records.began(id, this.#calls.get(id) ?? [])
       if (this.#ground.isFenced) this.#records.fenced(id)
     }
-    if (answer instanceof Promise) this.#promise(answer.then(answerText), learn)
+    if (answer instanceof Promise) this.#promise(answer.then(textOf), learn)
     else {
-      if (isCertain)
-        must('admission is by what is left', answer === expected, () => `${id} of ${keyId}: ${answerText(answer)}, not ${expected}`)
-      learn(answerText(answer))
+      const said = textOf(answer)
+      if (isCertain) must('admission is by what is left', said === expected, () => `${id} of ${keyId}: ${said}, not ${expected}`)
+      learn(said)
+      if (isCertain) this.#windows.checkShown(keyId, this.#shownOf(keyId), this.#time.now())
     }
   }
+
+  #shownOf = (keyId: string): readonly WindowBalance[] => this.#open.keyBalanceOf(keyId)?.windows ?? []
+
+  #expected = (keyId: string): string => this.#books.admission(keyId, this.#time.now(), this.#windows.shortage(keyId, this.#shownOf(keyId)))
 
   #checkpoint(): void {
     const entry = this.#pickEntry('held', 'charged', 'voided')
@@ -333,11 +355,39 @@ export class Simulation {
     } else if (choice < 6) {
       const secretHash = this.#secretHash()
       const operation = { kind: 'rotateKey', keyId, secretHash, display: 'sk-…next', oldValidUntil: now + 1_000, now } as const
-      this.#act(operation, [accountId], () => this.#records.rotated(keyId, secretHash))
+      // By a clock that went back an old secret still counts, and there is no third one.
+      this.#act(operation, [accountId], () => this.#records.rotated(keyId, secretHash), true)
     } else {
       const expiresAt = this.#random() < 0.6 ? null : now + Math.floor(this.#random() * 3_000) - 500
       this.#act({ kind: 'setKeyExpiry', keyId, expiresAt, now }, [accountId], () => Object.assign(key, { expiresAt }))
     }
+  }
+
+  /** The customer's at most as large as the operator's, so that it is done unless another act comes between. */
+  #budget(): void {
+    const keyId = this.#pick([...this.#books.keys.keys()])
+    const accountId = this.#accountOf(keyId)
+    const ofKey = this.#random() < 0.6
+    const [id, per, setBy] = [ofKey ? keyId : accountId, this.#pick(PERS), this.#pick(SET_BY)]
+    const drawn = this.#random() < 0.25 ? null : BigInt(Math.floor(this.#random() * 80_000_000)) * 503n
+    const most = setBy === 'customer' ? this.#windows.capBy(id, per, 'operator') : undefined
+    const cap = drawn !== null && most !== undefined && drawn > most ? most : drawn
+    const of = { accountId, keyId: ofKey ? keyId : null, per, setBy } as const
+    this.#meet(`a budget of ${ofKey ? 'a key' : 'an account'} by ${setBy}`)
+    this.#act(
+      { kind: 'setBudget', ...of, capPicos: cap === null ? null : picos(cap), now: this.#time.now() },
+      [accountId],
+      () => this.#windows.set(id, per, setBy, cap),
+      setBy === 'customer',
+    )
+  }
+
+  #stepClock(): void {
+    const toEdge = HOUR_MS - (this.#time.now() % HOUR_MS)
+    const stepMs = this.#random() < 0.5 ? toEdge - BEFORE_EDGE_MS : this.#pick(CLOCK_STEPS_H) * HOUR_MS
+    this.#time.stepClock(Math.round(stepMs))
+    this.#meet(`a clock steps ${stepMs < 0 ? 'back' : 'ahead'}`)
+    this.#say(`clock steps by ${Math.round(stepMs / 60_000)} minutes`)
   }
 
   /** Some of them twice, as the same or as another under the same reference: that counts once. Another amount under it is refused. */
@@ -377,7 +427,7 @@ export class Simulation {
     else if (choice < 0.4) this.#act({ ...operation, creditId: `${operation.creditId}_again` }, [accountId], () => undefined)
   }
 
-  #act(operation: Operation, accountIds: readonly string[], apply: () => unknown): void {
+  #act(operation: Operation, accountIds: readonly string[], apply: () => unknown, mayBeRefused = false): void {
     const act = { id: `act_${this.#acts++}`, accountIds, apply }
     this.#books.acts.set(act.id, act)
     this.#say(`${operation.kind} ${act.id}`)
@@ -385,7 +435,7 @@ export class Simulation {
       this.#books.acts.delete(act.id)
       this.#say(`${act.id}: ${result}`)
       this.#meet(`an act is ${result}`)
-      must('what an operator may do is done', result !== 'refused', () => act.id)
+      must('what an operator may do is done', result !== 'refused' || mayBeRefused, () => act.id)
       if (result === 'done') apply()
       else this.#books.indeterminateActs.set(act.id, act)
     })
@@ -552,6 +602,7 @@ export class Simulation {
       boot: first.kind === 'sqlite' ? undefined : first.identity?.boot,
       now: time.now,
       walletsMax: WALLETS_MAX,
+      budgetsOf: (plan) => this.#plans.get(plan) ?? [],
       checkpointAfterMs: 1_000,
       leaseIdleMs: 5_000,
       onFault: thread.onFault,
@@ -583,6 +634,7 @@ export class Simulation {
 
   /** Accounts with money, their keys, and codes that nobody has redeemed. */
   async #found(): Promise<void> {
+    if (this.#random() < 0.5) this.#plans.set('small', [{ per: this.#pick(PERS), capPicos: picos(60_000_000_000n) }])
     const codes = Array.from({ length: CODES }, (_, n) => ({ codeHash: codeHash(n), display: 'TG-…test' }))
     const batch = { kind: 'createCodes', batchId: 'batch_0', name: '', amountPicos: CODE_PICOS, expiresAt: null, codes } as const
     this.#act({ ...batch, now: this.#time.now() }, [], () => undefined)
@@ -595,6 +647,7 @@ export class Simulation {
     for (let n = 0; n < KEYS; n++) {
       const accountId = ACCOUNTS[n % ACCOUNTS.length] ?? ''
       const keyId = `key_${n}`
+      const plan = PLANS[n % 3 === 2 ? 0 : 1] ?? ''
       const secretHash = this.#secretHash()
       const amountPicos = picos(BigInt(this.#pick([10, 30, 70])) * 1_000_000_000n)
       const operation: Operation = {
@@ -605,7 +658,7 @@ export class Simulation {
         name: '',
         accountId,
         ownAccountId: '',
-        plan: 'default',
+        plan,
         limitPicos: null,
         expiresAt: null,
         topUp: { creditId: `first_${n}`, amountPicos, ref: '' },
@@ -613,7 +666,7 @@ export class Simulation {
       }
       this.#act(operation, [accountId], () => {
         this.#records.rotated(keyId, secretHash)
-        this.#books.keys.set(keyId, { accountId, limitPicos: null, isActive: true, expiresAt: null, endedPicos: 0n })
+        this.#books.keys.set(keyId, { accountId, plan, limitPicos: null, isActive: true, expiresAt: null })
         const account = this.#books.accounts.get(accountId)
         if (account !== undefined) account.creditedPicos += amountPicos
       })
@@ -772,6 +825,12 @@ export class Simulation {
       for (const id of act.accountIds) this.#adopt(db, id)
     this.#books.acts.clear()
     this.#books.indeterminateActs.clear()
+    const budgets = Map.groupBy(db.query<BudgetRow, []>(BUDGET_ROWS).all(), ({ id }) => id)
+    for (const id of [...this.#books.accounts.keys(), ...this.#books.keys.keys()]) {
+      const found = (budgets.get(id) ?? []).map(({ per, by, cap }) => `${per} ${by} ${cap}`).toSorted()
+      const own = this.#windows.allOf(id)
+      must('budgets are as they were set', found.join() === own.join(), () => `${id}: ${found.join()}, not ${own.join()}`)
+    }
     for (const row of db.query<AccountRow, []>(ACCOUNT_ROWS).all()) {
       const account = this.#books.accounts.get(row.id)
       must(
@@ -807,11 +866,20 @@ export class Simulation {
     if (account === undefined || row === undefined) return
     account.creditedPicos = credits.reduce((sum, { amount }) => sum + amount, 0n)
     account.isActive = row.active === 1n
+    this.#adoptBudgets(db, [accountId, ...this.#books.keysOf(accountId)])
     for (const { id, limit_picos, active, expires } of db.query<KeyRow, []>(KEY_ROWS).all()) {
       const key = this.#books.keys.get(id)
       if (key?.accountId !== accountId) continue
       Object.assign(key, { limitPicos: limit_picos, isActive: active === 1n, expiresAt: expires === null ? null : Number(expires) })
     }
+  }
+
+  #adoptBudgets(db: Connection, ids: readonly string[]): void {
+    const rows = db.query<BudgetRow, []>(BUDGET_ROWS).all()
+    for (const id of ids)
+      for (const per of PERS)
+        for (const setBy of SET_BY)
+          this.#windows.set(id, per, setBy, rows.find((row) => row.id === id && row.per === per && row.by === setBy)?.cap ?? null)
   }
 
   #costOf(usage: Usage, list: number): bigint {
@@ -895,6 +963,9 @@ export class Simulation {
 
 type AccountRow = Readonly<{ id: string; credited: bigint; balance: bigint; active: bigint }>
 type KeyRow = Readonly<{ id: string; spent: bigint; limit_picos: bigint | null; active: bigint; expires: bigint | null }>
+type BudgetRow = Readonly<{ id: string; per: string; by: string; cap: bigint }>
+const BUDGET_ROWS = `SELECT coalesce(k.id, a.id) AS id, per, set_by AS by, cap_picos AS cap
+  FROM budgets b JOIN accounts a ON a.number = b.account_number LEFT JOIN keys k ON k.number = b.key_number`
 const ACCOUNT_ROWS = 'SELECT id, credited_picos AS credited, balance_picos AS balance, is_active AS active FROM accounts'
 const KEY_ROWS = 'SELECT id, spent_picos AS spent, limit_picos, is_active AS active, expires_at AS expires FROM keys'
 

@@ -11,6 +11,7 @@ const START = 1_800_000_000_000
 
 export class VirtualTime {
   #now = 0
+  #steppedMs = 0
   #order = 0
   /** Whose timers are set now: each thread's own, else the gateway's. */
   #owner: object = GATEWAY
@@ -50,7 +51,12 @@ export class VirtualTime {
   }
 
   /** Unix milliseconds. */
-  readonly now = (): number => START + Math.floor(this.#now)
+  readonly now = (): number => START + this.#steppedMs + Math.floor(this.#now)
+
+  /** The clock is set anew, as people and time servers do it; timers and all that is monotonic do not hear of it. */
+  stepClock(ms: number): void {
+    this.#steppedMs += ms
+  }
 
   advance(ms: number): void {
     this.#now += ms
