@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { NO_AMOUNTS } from '../../src/core/token-buckets.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
+import { spendLastCent } from '../support/last-cent.ts'
 import { ACT, answerText, balanceAt, createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../support/ledger.ts'
 import { cutter, openLedgerProcess, openTestRelay, type TestRelay } from '../support/relays.ts'
 import { openToRead } from '../support/stores.ts'
@@ -62,6 +63,20 @@ test('what relays spend at once is what one process would: a hot account near it
   await closeAll(all)
   expect(differencesOf(path)).toEqual([])
 })
+
+for (const of of ['key', 'account'] as const)
+  test(`a hundred requests at once at the last cent of the ${of}’s window, over four relays: one of them is admitted`, async () => {
+    const path = pathOf()
+    const all = await openAll(path, 4, '1000')
+    await spendLastCent(
+      all.relays.map(({ ledger }) => ledger),
+      all.main.ledger,
+      of,
+    )
+    expect([...all.relays.flatMap(({ faults }) => faults), ...all.main.faults]).toEqual([])
+    await closeAll(all)
+    expect(differencesOf(path)).toEqual([])
+  })
 
 test('a key that an operator disables is refused by every relay, and a top-up is theirs at once', async () => {
   const all = await openAll(pathOf(), 2, '0.1')

@@ -8,6 +8,7 @@ import type { KeyRecord } from '../../../src/core/key.ts'
 import type { KeyChange, Ledger } from '../../../src/ledger/ledger.ts'
 import type { LedgerOptions } from '../../../src/ledger/open-options.ts'
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
+import { spendLastCent } from '../../support/last-cent.ts'
 import { createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../../support/ledger.ts'
 import { asking, throughPort } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
@@ -333,3 +334,19 @@ postgresTest('the limits of a key are one over all nodes, and a node that has cl
   expect(await b.shared.limits.take({ ...ask, requests: 0, places: 7 })).toMatchObject({ places: 7, nodes: 1 })
   await b.ledger.close()
 })
+
+for (const of of ['key', 'account'] as const)
+  postgresTest(`a hundred requests at once at the last cent of the ${of}’s window, over three nodes: one of them is admitted`, async () => {
+    const url = await postgres().createDatabase()
+    const nodes = [await openNode(url), await openNode(url), await openNode(url)]
+    const [a] = nodes as [Node]
+    expect(await a.ledger.operate(createKey('key_1', { balanceUsd: '1000', now: Date.now() }))).toEqual({ result: 'done' })
+    for (const { ledger } of nodes) await find(ledger)
+    await spendLastCent(
+      nodes.map(({ ledger }) => ledger),
+      a.ledger,
+      of,
+    )
+    await close(...nodes)
+    expect(nodes.flatMap(({ faults }) => faults)).toEqual([])
+  })
