@@ -77,10 +77,12 @@ export function turn(spending: Spending, hour: number): void {
   })
 }
 
-/** To be called with what the totals have got of a request that was admitted in that hour: what it spent, and what it holds, or holds no more (negative). */
+/**
+ * To be called with what the totals have got of a request that was admitted in that hour: what it spent, and what it holds, or holds no more (negative). The hour may be ahead of the
+ * spans where they were learned again behind the request's admission, and `aheadFrom` counts it since then.
+ */
 export function noteOfHour({ spans }: Spending, hour: number, spentPicos: bigint, heldPicos: bigint): void {
   if (hour === spans.hour) return
-  if (hour > spans.hour) spans.aheadFrom = Math.min(spans.aheadFrom, hour)
   for (const span of spans.of) {
     if (hour >= span.start && hour < span.end) continue
     span.spentBefore += spentPicos

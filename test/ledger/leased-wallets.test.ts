@@ -1,7 +1,8 @@
-/** What a node's lease covers once the balance behind it was made less by another way than a settle. Rules: ledger.md "Leases". */
+/** What a node's lease covers once the balance behind it was made less by another way than a settle, and what a node says that it holds by the hour. Rules: ledger.md "Leases"; money.md "Budgets". */
 
 import { expect, test } from 'bun:test'
 import { picos, ZERO } from '../../src/core/money.ts'
+import { HOUR_MS, hourAt } from '../../src/core/windows.ts'
 import { Wallets } from '../../src/ledger/admission/wallets.ts'
 import type { KeyState } from '../../src/ledger/key-state.ts'
 import type { LeaseSide } from '../../src/ledger/lease-move.ts'
@@ -64,4 +65,25 @@ test('rows that are read again leave it where they back it, and not where less i
     wallets.keys.resync([row])
     expect([row.balancePicos, row.toppedUpAt, covers(wallets)]).toEqual([row.balancePicos, row.toppedUpAt, answer])
   }
+})
+
+test('an ask says what is held for the newest hour that was granted, while the ledger’s clock is behind it, and for a later one when the clock is there', () => {
+  const [hour, none] = [hourAt(NOW), [ZERO, ZERO, ZERO, ZERO]]
+  const sums = { ...{ hour, clockHour: hour, aheadFrom: null, key: none, plan: none, account: none }, keyBudgets: [], accountBudgets: [] }
+  const wallets = new Wallets(undefined, 1)
+  wallets.keys.load({ ...rowWith(100n), sums: { ...sums, accountBudgets: [{ per: 'day', capPicos: picos(90n) }] } })
+  const askAt = (requestId: string, nowMs: number) => {
+    const ask = wallets.holdLeased(holdRequest(requestId, 'key_1', picos(60n)), nowMs)
+    if (typeof ask !== 'object') throw new Error(`not asked for: ${ask}`)
+    return ask
+  }
+  const first = askAt('first', 0)
+  expect(first.windows).toMatchObject({ hour: null, account: { heldPicos: ZERO, earlierPicos: ZERO } })
+  const rows = { account: side(60n), key: side(0n), balancePicos: picos(100n), spentPicos: ZERO }
+  const windows = { hour: hour + 1, ledgerMs: hour * HOUR_MS }
+  wallets.answered(first, { verdict: 'granted', refusedBy: null, ...rows, windows }, 0)
+  const held = { heldPicos: picos(60n), earlierPicos: ZERO }
+  expect(askAt('behind', 0).windows).toMatchObject({ hour: hour + 1, account: held, key: held, plan: held })
+  expect(askAt('there', HOUR_MS).windows).toMatchObject({ hour: hour + 1, account: held })
+  expect(askAt('later', 2 * HOUR_MS).windows).toMatchObject({ hour: hour + 2, account: { ...held, earlierPicos: picos(60n) } })
 })

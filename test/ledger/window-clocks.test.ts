@@ -83,6 +83,19 @@ test('what runs while a clock is found to have been wrong counts in its own hour
   machine.close()
 })
 
+test('what was spent ahead of a clock that came back counts when its day comes, also where the balance is looked at before the first request of that day', () => {
+  for (const isLookedAt of [false, true]) {
+    const machine = machineWith('day', 4n)
+    const day = windowAt('day', hourAt(NOW + 100 * HOUR_MS))
+    spend(machine, 'req_now', 1, NOW)
+    spend(machine, 'req_ahead', 4, (day.start + 20) * HOUR_MS)
+    spend(machine, 'req_back', 1, NOW)
+    if (isLookedAt) machine.wallets.keys.keyBalanceOf('key_0', day.start)
+    expect(hold(machine, 'req_then', day.start * HOUR_MS)).toEqual({ per: 'day', resetsAt: day.end * HOUR_MS })
+    machine.close()
+  }
+})
+
 test('a balance that was looked at while the clock was years ahead lets nothing in there: the next request is one of the present windows', () => {
   const machine = machineWith('day', 4n)
   spend(machine, 'req_now', 4, NOW)
