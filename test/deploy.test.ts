@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import packageFile from '../package.json' with { type: 'json' }
+import { BEGUN_WITH } from '../src/cli/begun-with.ts'
 import { handOver } from '../src/cli/doctor.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { LIMITS } from '../src/core/limits.ts'
@@ -37,6 +38,13 @@ test('the units let a drain end, count one stop as one, restart no mistake, and 
   const [one, many] = await Promise.all(UNITS.map(async (name) => settings(await read(name))))
   const own = /^(?:Description|ExecStart|After)=/
   expect(many?.filter((line) => !own.test(line))).toEqual(one?.filter((line) => !own.test(line)) ?? [])
+})
+
+test('units and image begin the program with what it gives the processes that it begins', async () => {
+  for (const [name, value] of Object.entries(BEGUN_WITH)) {
+    for (const unit of UNITS) expect(settings(await read(unit))).toContain(`Environment=${name}=${value}`)
+    expect(await read('Containerfile')).toContain(`\nENV ${name}=${value}\n`)
+  }
 })
 
 const analyze = Bun.which('systemd-analyze')

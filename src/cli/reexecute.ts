@@ -3,6 +3,7 @@
  * supervisor notices nothing. The replacement must come before any thread, lock or open file. Rules: platform.md "Bun's fetch", "Process".
  */
 
+import { BEGUN_WITH } from './begun-with.ts'
 import type { CliEnvironment } from './environment.ts'
 
 const MAX_REQUESTS = 'BUN_CONFIG_MAX_HTTP_REQUESTS'
@@ -13,6 +14,7 @@ const MAX_REQUESTS_VALUE = '65535'
 export function reexecute(env: CliEnvironment['env']): void {
   if (env[MAX_REQUESTS] !== undefined) return
   process.execve?.(process.execPath, [...ownCommand(process.argv.slice(2))], {
+    ...BEGUN_WITH,
     ...env,
     [MAX_REQUESTS]: MAX_REQUESTS_VALUE,
   } as NodeJS.ProcessEnv)

@@ -3,6 +3,7 @@
 import type { Config } from '../config/config.ts'
 import { makeLog } from '../observe/log.ts'
 import { logToStderr } from '../observe/stderr.ts'
+import { BEGUN_WITH } from './begun-with.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
 import type { CliEnvironment } from './environment.ts'
 import { textOfSlot } from './process-slot.ts'
@@ -43,7 +44,7 @@ export async function serveMany({ count, leads, config, port, host, endMs }: Man
         ...given('--port', shared?.toString()),
         ...given('--relays', relays.length === 0 ? undefined : relays.join(',')),
       ]),
-    env,
+    env: { ...BEGUN_WITH, ...env },
     onListening: (url) => stdout(listeningLine(url)),
     log,
     endMs,

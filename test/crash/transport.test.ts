@@ -5,10 +5,11 @@
 
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
+import { BEGUN_WITH } from '../../src/cli/begun-with.ts'
 import { type FakeUpstream, nativeMessage, startFakeUpstream } from '../support/fake-upstream.ts'
 import { configurationOf, UPSTREAM_ENV } from './configuration.ts'
 import { MODEL_ID } from './load.ts'
-import { type GatewayProcess, Place, PROCESS_TIMEOUT_MS } from './process.ts'
+import { type Environment, type GatewayProcess, Place, PROCESS_TIMEOUT_MS } from './process.ts'
 
 setDefaultTimeout(3 * PROCESS_TIMEOUT_MS)
 
@@ -69,15 +70,43 @@ test('without one, fetch goes straight there whatever the environment says', asy
   expect(other.connectionsOpened()).toBe(0)
 })
 
-test.if(existsSync('/proc/self/environ'))('the process is replaced where an upstream is reached by fetch, and only there', async () => {
-  const hasLimit = async (transport: 'socket' | 'fetch'): Promise<boolean> => {
+const isLinux = existsSync('/proc/self/environ')
+const environmentOf = (pid: number): readonly string[] => readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0')
+const [LIMIT, SWEEPS] = ['BUN_CONFIG_MAX_HTTP_REQUESTS=65535', 'MIMALLOC_PURGE_HOLES_MIN_INTERVAL=1000']
+
+test.if(isLinux)('the process is replaced where an upstream is reached by fetch, and only there', async () => {
+  const environment = async (transport: 'socket' | 'fetch'): Promise<readonly string[]> => {
     place.write('tollgate.toml', configurationOf({ upstreamUrl: upstream.url, transport }))
     const gateway = await place.serve({ env: UPSTREAM_ENV })
-    const environment = readFileSync(`/proc/${gateway.pid}/environ`, 'latin1')
+    const now = environmentOf(gateway.pid)
     gateway.signal('SIGTERM')
     expect(await gateway.exited).toMatchObject({ code: 0 })
-    return environment.includes('BUN_CONFIG_MAX_HTTP_REQUESTS=65535')
+    return now
   }
-  expect(await hasLimit('socket')).toBe(false)
-  expect(await hasLimit('fetch')).toBe(true)
+  expect(await environment('socket')).not.toContain(LIMIT)
+  expect(await environment('fetch')).toEqual(expect.arrayContaining([LIMIT, SWEEPS]))
+})
+
+test.if(isLinux)('each of several processes begins with seldom sweeps of its memory, unless the operator has said how often', async () => {
+  place.write('tollgate.toml', configurationOf({ upstreamUrl: upstream.url }))
+  const environments = async (env: Environment): Promise<readonly (readonly string[])[]> => {
+    const gateway = await place.serve({ args: ['--processes', '2'], env: { ...UPSTREAM_ENV, ...env } })
+    const pids = readFileSync(`/proc/${gateway.pid}/task/${gateway.pid}/children`, 'latin1').trim().split(' ').map(Number)
+    const all = pids.map(environmentOf)
+    gateway.signal('SIGTERM')
+    expect(await gateway.exited).toMatchObject({ code: 0 })
+    return all
+  }
+  const [begun, own] = [await environments({}), await environments({ MIMALLOC_PURGE_HOLES_MIN_INTERVAL: '250' })]
+  expect(begun).toHaveLength(3)
+  for (const one of begun) expect(one).toContain(SWEEPS)
+  for (const one of own) expect(one).toEqual(expect.arrayContaining(['MIMALLOC_PURGE_HOLES_MIN_INTERVAL=250']))
+  for (const one of own) expect(one).not.toContain(SWEEPS)
+})
+
+test('the engine knows the variables with which processes begin', async () => {
+  const engine = Buffer.from(await Bun.file(process.execPath).arrayBuffer())
+  // The allocator's variables are the names of its options, in capitals and behind its own name.
+  for (const name of Object.keys(BEGUN_WITH))
+    expect([name, engine.includes(name.replace('MIMALLOC_', '').toLowerCase())]).toEqual([name, true])
 })
