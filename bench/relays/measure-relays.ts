@@ -24,7 +24,7 @@ import { nameOf, ONE_PROCESS, RELAYS, ROWS } from './rows.ts'
 
 /** How long a gateway is warmed up for each kind of answer, and how many turns of which length there are. */
 export type RelaysPace = Readonly<{ rounds: number; warmMs: number; windowMs: number }>
-export const RELAYS_FULL: RelaysPace = { rounds: 3, warmMs: 3_000, windowMs: 2_000 }
+export const RELAYS_FULL: RelaysPace = { rounds: 3, warmMs: 4_000, windowMs: 2_000 }
 export const RELAYS_QUICK: RelaysPace = { rounds: 1, warmMs: 1_500, windowMs: 1_000 }
 
 const CONNECTIONS = 64
@@ -55,12 +55,15 @@ export async function measureRelays(stage: Stage, pace: RelaysPace, say: Say): P
     for (const count of RELAYS) {
       const started = await startRelays(nameOf(count), stage.installation(TOLLGATE), count)
       running.push({ ...started, count })
-      await chat(started.gateway, measuring, CONNECTIONS * count, pace.warmMs, 0)
+      await warmUp(started.gateway, measuring, count)
     }
     await sleep(IDLE_AFTER_MS)
     addIdle(running, readings)
     const one = stage.gateways.find(({ name }) => name === TOLLGATE)
-    if (one !== undefined) await measureFree([{ ...one, name: ONE_PROCESS }, ...running.slice(-1).map(({ gateway }) => gateway)], measuring)
+    if (one !== undefined) {
+      await warmUp(one, measuring, 1)
+      await measureFree([{ ...one, name: ONE_PROCESS }, ...running.slice(-1).map(({ gateway }) => gateway)], measuring)
+    }
     const holding = holdEach(running.flatMap(({ relays }) => relays))
     if ('why' in holding) notes.push(holding.why)
     else {
@@ -92,6 +95,11 @@ function overRelays(readings: Readings): string {
 
 const chat = (gateway: Gateway, { generator }: Measuring, connections: number, warmMs: number, windowMs: number): Promise<Seen> =>
   ask(gateway, generator, { plan: IN_ONE_PIECE, connections, rampMs: 0, lags: false, bodyBytes: 0, warmMs, windowMs })
+
+/** Each process compiles for itself, so several need as many times the requests of one: a request of four that are half compiled costs twice what it does later. */
+async function warmUp(gateway: Gateway, measuring: Measuring, processes: number): Promise<void> {
+  await chat(gateway, measuring, CONNECTIONS, measuring.pace.warmMs * processes, 0)
+}
 
 /** What a request costs at as many connections over four relays as at one process. */
 async function measureFree(gateways: readonly Gateway[], measuring: Measuring): Promise<void> {
