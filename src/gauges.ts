@@ -19,7 +19,7 @@ export type GaugedParts = Readonly<{
   pool: UpstreamPool
   recovered: number
   ledgerPath: string
-  /** Undefined unless several nodes write the ledger. */
+  /** Undefined: this process has the ledger's file. `claims` is there for a relay of that process alone. */
   shared: Shared | undefined
 }>
 
@@ -29,17 +29,23 @@ export function registerGauges({ world: { metrics, ledger }, bodies, pool, recov
   metrics.gauge('tollgate_held_usd', 'Reserved for them.', () => heldUsd(ledger))
   if (bodies !== undefined) metrics.gauge('tollgate_body_bytes', 'Bodies and whole answers in memory.', () => bodies.bytes)
   metrics.gauge('tollgate_recovered', 'Requests of a dead process that were waived when this one started.', () => recovered)
-  metrics.gauge('tollgate_ledger_wal_bytes', 'The write-ahead log beside the ledger.', () => walBytes(ledgerPath))
-  if (shared === undefined)
-    metrics.gauge('tollgate_kept_answers_bytes', 'The file of finished answers beside the ledger.', () => sizeOf(answersPathOf(ledgerPath)))
-  else {
-    metrics.gauge('tollgate_node_clock_skew_seconds', 'The clock of Postgres less that of this machine.', () => shared.skewMs() / 1000)
-    metrics.gauges('tollgate_nodes_differ', 'How many values the nodes of this ledger have of what should be one.', ['what'], () =>
-      shared.differences().map(({ what, values }) => [[what], values.length] as const),
-    )
-    metrics.gauge('tollgate_node_fences', 'How often this process lost its lane to another.', () => shared.fences())
-  }
+  if (shared === undefined) registerFileGauges(metrics, ledgerPath)
+  else if (shared.claims === undefined) registerNodeGauges(metrics, shared)
   registerPoolGauges(metrics, pool)
+}
+
+/** Sizes of files are told by the one process that has them open, since a monitor adds up the processes. */
+function registerFileGauges({ gauge }: Metrics, ledgerPath: string): void {
+  gauge('tollgate_ledger_wal_bytes', 'The write-ahead log beside the ledger.', () => walBytes(ledgerPath))
+  gauge('tollgate_kept_answers_bytes', 'The file of finished answers beside the ledger.', () => sizeOf(answersPathOf(ledgerPath)))
+}
+
+function registerNodeGauges({ gauge, gauges }: Metrics, shared: Shared): void {
+  gauge('tollgate_node_clock_skew_seconds', 'The clock of Postgres less that of this machine.', () => shared.skewMs() / 1000)
+  gauges('tollgate_nodes_differ', 'How many values the nodes of this ledger have of what should be one.', ['what'], () =>
+    shared.differences().map(({ what, values }) => [[what], values.length] as const),
+  )
+  gauge('tollgate_node_fences', 'How often this process lost its lane to another.', () => shared.fences())
 }
 
 function registerPoolGauges({ gauges }: Metrics, pool: UpstreamPool): void {

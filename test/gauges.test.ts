@@ -1,4 +1,4 @@
-/** Protects operator.md "Metrics": a node tells how far its clock is off and how often it lost its lane; a ledger that is a file has neither. */
+/** Protects operator.md "Metrics": a node tells how far its clock is off and how often it lost its lane; a ledger that is a file has neither, and its size is told once. */
 
 import { expect, test } from 'bun:test'
 import { registerGauges } from '../src/gauges.ts'
@@ -27,6 +27,15 @@ const PRICES = {
     { value: 'y', nodes: ['b'] },
   ],
 } as const
+
+test('the size of a file is told by the process that has it, and neither by its relays nor by nodes', async () => {
+  const sizes = /^tollgate_(?:ledger_wal|kept_answers)_bytes /gm
+  const named = { skewMs: () => 0, fences: () => 0, differences: () => [] }
+  const claims = {} as NonNullable<Shared['claims']>
+  const [own, relay, node] = await Promise.all([render(undefined), render({ ...named, claims }), render(named)])
+  expect([own, relay, node].map((text) => text.match(sizes)?.length ?? 0)).toEqual([2, 0, 0])
+  expect(relay).not.toContain('tollgate_node')
+})
 
 test('a node tells its clock and its fences, a file does not', async () => {
   const ofNode = await render({ skewMs: () => -2_500, fences: () => 3, differences: () => [PRICES] })

@@ -60,13 +60,14 @@ function sayPlaces({ say }: CommandContext, places: readonly UpstreamRow[]): voi
   say({ data: ordered.map(({ pid, node, report }) => ({ process: node, pid, ...documentOf(report) })) }, () =>
     tableText(
       ['PROCESS', ...HEAD],
-      ordered.flatMap(({ pid, node, report }) =>
-        rowsOf(report).map((row, index) => [index === 0 ? `${node ?? '-'} (${pid ?? '-'})` : '', ...row]),
-      ),
+      ordered.flatMap(({ pid, node, report }) => rowsOf(report).map((row, index) => [index === 0 ? processText(node, pid) : '', ...row])),
       '',
     ),
   )
 }
+
+/** A relay has a number alone, since only nodes have names. */
+const processText = (node: string | null, pid: number | null): string => (node === null ? `${pid ?? '-'}` : `${node} (${pid ?? '-'})`)
 
 async function setOut(context: CommandContext, name: string, isOut: boolean, { reason = '' }: Why): Promise<ExitCode | Stop> {
   const { config, environment } = context
