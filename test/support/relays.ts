@@ -70,9 +70,8 @@ export async function openTestRelay(
 
 type Pair = { other: Socket<Pair> | undefined; waiting: Uint8Array[] }
 
-/** Stands between a relay and the socket at `to`, and cuts what goes over it. */
-export function cutter(to: string): Readonly<{ path: string; cut(): void; close(): void }> {
-  const path = `${to}.between`
+/** Stands at `path` between a relay and the socket at `to`, and cuts what goes over it. `count`: how many connections there are. */
+export function cutter(to: string, path = `${to}.between`): Readonly<{ path: string; count(): number; cut(): void; close(): void }> {
   const open = new Set<Socket<Pair>>()
   const handlers = {
     data: (socket: Socket<Pair>, chunk: Uint8Array) => pass(socket, chunk),
@@ -102,6 +101,7 @@ export function cutter(to: string): Readonly<{ path: string; cut(): void; close(
   })
   return {
     path,
+    count: () => open.size,
     cut: () => {
       for (const socket of open) socket.terminate()
     },
