@@ -18,7 +18,7 @@ beforeAll(async () => {
   secret = await gateway.createKey({ id: 'key_long' })
   const { ledger } = gateway
   await fetch(`${gateway.url}/v1/dashboard/balance`, { headers: { authorization: `Bearer ${secret}` } })
-  for (let n = 0; n < COUNT; n++) await ledger.hold(holdRequest(`req_${n}`, 'key_long', usd('0.001')))
+  for (let n = 0; n < COUNT; n++) await ledger.hold(holdRequest(`req_${n}`, 'key_long', usd('0.001'), { now: Date.now() }))
   const settled = Array.from({ length: COUNT }, (_, n) =>
     ledger.settle(settlement(`req_${n}`, { input: n }, { now: Date.now() - (n % 7) })),
   )
@@ -72,7 +72,7 @@ test('a client sees that a file broke off', async () => {
   try {
     const key = await other.createKey({ id: 'key_long' })
     await fetch(`${other.url}/v1/dashboard/balance`, { headers: { authorization: `Bearer ${key}` } })
-    for (let n = 0; n < 1_500; n++) await other.ledger.hold(holdRequest(`req_${n}`, 'key_long', usd('0.001')))
+    for (let n = 0; n < 1_500; n++) await other.ledger.hold(holdRequest(`req_${n}`, 'key_long', usd('0.001'), { now: Date.now() }))
     await Promise.all(Array.from({ length: 1_500 }, (_, n) => other.ledger.settle(settlement(`req_${n}`))))
     const { reports } = other.world
     const { ask } = reports

@@ -307,7 +307,7 @@ describe('on the whole ledger', () => {
       expect(verify(path)).toEqual([])
       const refs = creditsAt(path).map(({ ref }) => ref)
       expect(new Set(refs).size).toBe(refs.length)
-      expect(acknowledged.length).toBeGreaterThan(ROUNDS)
+      expect(acknowledged.length).toBeGreaterThanOrEqual(ROUNDS)
       expect(acknowledged.filter((ref) => !refs.includes(ref))).toEqual([])
     }),
     60_000 + ROUNDS * 10_000,
