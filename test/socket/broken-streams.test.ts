@@ -11,8 +11,9 @@ const PROVIDER = { type: 'server_error', message: 'Temporary provider issue on o
 const TIMED_OUT = { type: 'server_error', message: 'Service timed out; retry later' }
 
 const stage = await startStage()
-const brief = await startStage({ limits: { totalTimeoutMs: 500, stallTimeoutMs: 60_000 } })
-const stalling = await startStage({ limits: { stallTimeoutMs: 60 } })
+// Long enough for the first text on a busy machine, which is to come before the limit.
+const brief = await startStage({ limits: { totalTimeoutMs: 2_000, stallTimeoutMs: 60_000 } })
+const stalling = await startStage({ limits: { stallTimeoutMs: 300 } })
 const patient = await startStage({ limits: { totalTimeoutMs: 150 }, timings: { firstEventWaitMs: 2_000 } })
 /** Takes silence after the final figures for the end. */
 const ending = await startStage({ timings: { terminalWaitMs: 60, heartbeatIdleMs: 30 }, limits: { stallTimeoutMs: 400 } })
@@ -195,14 +196,15 @@ test('an upstream that never ends is cut at the total limit: the error of the li
   const drops = Array.from({ length: 300 }, (): readonly StreamPiece[] => [delta, { delayMs: 10 }]).flat()
   for (const pieces of [drops, [delta, { stall: true }] as const]) {
     brief.play(nativeStream(start, open, ...pieces))
-    for (const format of FORMATS) {
+    const cut = async (format: FormatName): Promise<void> => {
       const answer = await brief.ask({ format, stream: true })
       expect([format, endOf(format, await answer.text())]).toEqual([format, TIMED_OUT])
       const receipt = await brief.receiptOf(answer)
       expect(receipt).toMatchObject({ outcome: 'deadline', usageSource: 'estimated', waivedPicos: 0n, inputTokens: 20 })
       expect(receipt?.outputTokens).toBeGreaterThanOrEqual(10)
-      await until(() => brief.upstream.requests.at(-1)?.abortedAtMs !== undefined, 'the upstream to be left')
     }
+    await Promise.all(FORMATS.map(cut))
+    await until(() => brief.upstream.requests.every(({ abortedAtMs }) => abortedAtMs !== undefined), 'the upstream to be left')
   }
 })
 

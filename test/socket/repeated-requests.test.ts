@@ -106,7 +106,7 @@ test('also one that took no bytes until it left: nobody is slow any more', async
 })
 
 test('an answer that was cut and charged is replayed as it was sent, with its error', async () => {
-  await using short = await startTestGateway({ upstreams: [upstream.url], limits: { totalTimeoutMs: 300 } })
+  await using short = await startTestGateway({ upstreams: [upstream.url], limits: { totalTimeoutMs: 2_000 } })
   const key = await short.createKey()
   const { path, body } = question({ stream: true })
   const post = () => short.post(path, key, body, { headers: { ...headers(), authorization: `Bearer ${key}` } })
