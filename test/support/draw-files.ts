@@ -5,7 +5,7 @@
 import type { Random } from './seed.ts'
 
 /** A file is slow that took so long, with its start. */
-export const SLOW_FROM_MS = 4_000
+export const SLOW_FROM_MS = 5_000
 
 /** `timings`: milliseconds by file. `budgetMs`: for the slow ones together. */
 export function drawFiles(

@@ -11,7 +11,7 @@ import { randomFrom, SEED } from './seed.ts'
 
 const TIMINGS = 'test/timings.json'
 const PARALLEL = 4
-const asked = process.env['SLOW_SECONDS'] || '700'
+const asked = process.env['SLOW_SECONDS'] || '600'
 const given = process.argv.slice(2)
 const isAll = asked === 'all' || given.some((argument) => !argument.startsWith('-'))
 if (!isAll && !(Number(asked) >= 0)) throw new Error(`SLOW_SECONDS is neither a number nor all: ${asked}`)
