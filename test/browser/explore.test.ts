@@ -147,6 +147,24 @@ test('keys that share a name have colours and names of their own, in the chart a
   }
 })
 
+test('the cache hit rate is a line for each group, and the whole is no sum of them but the rate of all', async () => {
+  const page = await signedIn('console')
+  try {
+    await page.getByLabel('Show', { exact: true }).selectOption('cache_hits')
+    await page.locator('.readout', { hasText: 'cache hit rate' }).waitFor()
+    const shown = await page.locator('.readout strong').textContent()
+    const own = gateway.receipts().filter(({ settledAt }) => dayAt(settledAt) > dayAt(Date.now()) - 30)
+    const sum = (of: (receipt: Receipt) => number): number => own.reduce((total, receipt) => total + of(receipt), 0)
+    const read = sum(({ cacheReadTokens }) => cacheReadTokens)
+    const prompts = read + sum((one) => one.inputTokens + one.cacheWrite5mTokens + one.cacheWrite1hTokens)
+    expect(shown).toBe(`${(Math.round((read * 1_000) / prompts) / 10).toFixed(1)} %`)
+    expect(await page.locator('tfoot').textContent()).toContain(shown ?? '')
+    expect((await page.locator('.legend li').allTextContents()).toSorted()).toEqual(['haiku', 'opus'])
+  } finally {
+    await page.context().close()
+  }
+})
+
 test('a view is kept under a name, is opened with the days of then by its link, and is gone when it is deleted', async () => {
   const page = await signedIn('cabinet')
   const search = (): Record<string, string> => Object.fromEntries(new URL(page.url()).searchParams)

@@ -1,5 +1,5 @@
 /**
- * Bars over days, stacked by name, drawn by uPlot into a canvas. The table beside a chart says the same for people who cannot see it, so the canvas is hidden
+ * Bars over days, stacked by name, or lines of what does not add up, drawn by uPlot into a canvas. The table beside a chart says the same for people who cannot see it, so the canvas is hidden
  * from screen readers. Its colours follow the theme.
  */
 
@@ -31,6 +31,31 @@ export function Bars({ days, series, showValue, point, open }: Acts & Readonly<{
   )
 }
 
+type LineSeries = Readonly<{ name: string; colour: string; values: readonly (number | null)[] }>
+type LinesOptions = Omit<Acts, 'open'> & Readonly<{ days: readonly string[]; series: readonly LineSeries[]; max: number }>
+
+/** A line for each series, with a gap where its value is null. `max`: the end of the axis on the left. */
+export function Lines({ days, series, max, showValue, point }: LinesOptions) {
+  const drawn = useMemo(() => {
+    const lines = series.map(({ colour }) => ({
+      stroke: colour,
+      width: 1.5,
+      points: { show: true, size: 4, fill: colour },
+      spanGaps: false,
+    }))
+    return {
+      options: (element: HTMLElement) => ({ ...frameOf(element, days, { showValue, point }, () => [0, max]), series: [{}, ...lines] }),
+      data: [days.map((_, at) => at), ...series.map(({ values }) => [...values])] as UPlot.AlignedData,
+    }
+  }, [days, series])
+  return (
+    <figure class="chart" aria-hidden="true">
+      <Plot {...drawn} />
+      <Legend series={series} />
+    </figure>
+  )
+}
+
 export const Legend = ({ series }: Readonly<{ series: readonly Pick<Series, 'name' | 'colour'>[] }>) => (
   <ul class="legend">
     {series.map(({ name, colour }) => (
@@ -52,14 +77,20 @@ function dataOf(days: readonly string[], series: readonly Series[]): UPlot.Align
 
 const sumAt = (series: readonly Series[], at: number): number => series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0)
 
-function optionsOf(
+function optionsOf(element: HTMLElement, days: readonly string[], series: readonly Series[], acts: Acts): UPlot.Options {
+  const paths = UPlot.paths.bars?.({ size: [0.7, 48] })
+  const frame = frameOf(element, days, acts, (high) => [0, high > 0 ? high * 1.1 : 1])
+  return { ...frame, series: [{}, ...series.toReversed().map(({ colour }) => barOf(colour, paths))] }
+}
+
+/** Axes and what is done with the pointer. `range`: of the axis on the left, by the highest value. */
+function frameOf(
   element: HTMLElement,
   days: readonly string[],
-  series: readonly Series[],
   { showValue, point, open }: Acts,
-): UPlot.Options {
+  range: (high: number) => UPlot.Range.MinMax,
+): Omit<UPlot.Options, 'series'> {
   const axis = axisOf(element)
-  const paths = UPlot.paths.bars?.({ size: [0.7, 48] })
   return {
     width: element.clientWidth,
     height: HEIGHT_PX,
@@ -72,13 +103,12 @@ function optionsOf(
     },
     scales: {
       x: { time: false, range: (_, low, high) => [low - 0.5, high + 0.5] },
-      y: { range: (_, _low, high) => [0, high > 0 ? high * 1.1 : 1] },
+      y: { range: (_, _low, high) => range(high) },
     },
     axes: [
       { ...axis, size: 30, grid: { show: false }, incrs: [1, 2, 5, 10, 15, 30, 90], values: (_, ats) => ats.map((at) => days[at] ?? '') },
       { ...axis, size: 64, values: (_, values) => values.map(showValue) },
     ],
-    series: [{}, ...series.toReversed().map(({ colour }) => barOf(colour, paths))],
   }
 }
 

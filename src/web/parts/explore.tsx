@@ -1,45 +1,20 @@
 /** What was spent and used by what is asked: a chart, and a table whose sums are those of the chart and of the file. Rules: pages.md "Explore". */
 
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { type ApiResponse, useAsked } from './ask.ts'
-import { Bars } from './chart.tsx'
-import { coloursOf, OTHERS_COLOUR } from './colours.ts'
 import type { Column } from './columns.ts'
-import { ExploreControls, MEASURES } from './explore-controls.tsx'
-import { type Thing, titlesOf } from './explore-titles.ts'
+import { ExploreChart } from './explore-chart.tsx'
+import { ExploreControls } from './explore-controls.tsx'
+import { titlesOf } from './explore-titles.ts'
 import { type ExploreView, exploreSearch, exploreViewOf, idsText, type ThingName } from './explore-view.ts'
 import { ExploreViews, type ViewCalls } from './explore-views.tsx'
+import { type Explored, idOf, percent, type Row, type Sums, type TitleOf } from './explored.ts'
 import { PageHead } from './shell.tsx'
-import { showCount, showDay } from './show-time.ts'
-import { showUsd, sumUsd, usdNumber } from './show-usd.ts'
+import { showCount } from './show-time.ts'
 import { Empty, Show } from './state.tsx'
 import { Table } from './table.tsx'
 import { hasUpstreamCost, knownCostNote, upstreamCostOf } from './upstream-cost.ts'
-
-type Usage = Readonly<Record<'input_tokens' | 'output_tokens' | 'cache_read_input_tokens' | 'cache_creation_input_tokens', number>>
-type Sums = Readonly<{
-  requests: number
-  usage: Usage
-  cache_hit_thousandths: number | null
-  cost_usd: string
-  waived_usd: string
-  upstream_cost_usd?: string | undefined
-  /** The requests whose upstream cost is known; for operators. */
-  costed_requests?: number | undefined
-}>
-type Row = Sums & Readonly<{ things: readonly Thing[] }>
-type Explored = Readonly<{
-  /** What the rows are of: while the answer to a new question is awaited, still those of the last. */
-  by: readonly ThingName[]
-  step: string
-  measure: string
-  places: readonly string[]
-  series: readonly Readonly<{ things: readonly Thing[] | null; values: readonly (string | null)[] }>[]
-  data: readonly Row[]
-  others: (Sums & Readonly<{ count: number }>) | null
-  total: Sums
-}>
 
 type Options = Readonly<{
   lede: string
@@ -97,56 +72,6 @@ const CostNote = ({ total }: Readonly<{ total: Sums }>) => {
   return note === null ? null : <p class="quiet">{note}</p>
 }
 
-type TitleOf = (thing: ThingName, id: string) => string
-const titleOfAll = (titleOf: TitleOf, by: readonly ThingName[], things: readonly Thing[]): string =>
-  things.map(({ id }, at) => titleOf(by[at] ?? 'model', id)).join(', ')
-
-const placeText = (place: string): string => (place.length > 10 ? `${showDay(place.slice(0, 10))}, ${place.slice(11, 16)}` : showDay(place))
-
-const ExploreChart = ({ explored, titleOf }: Readonly<{ explored: Explored; titleOf: TitleOf }>) => {
-  const { by, measure, places, series, total } = explored
-  const [at, setAt] = useState<number | null>(null)
-  const days = useMemo(() => places.map((place) => (explored.step === 'hour' ? place.slice(11, 16) : showDay(place))), [explored])
-  const drawn = useMemo(() => {
-    const colours = coloursOf(series.flatMap(({ things }) => (things === null ? [] : [idOf(things)])))
-    return series.map(({ things, values }) => ({
-      name: things === null ? 'others' : titleOfAll(titleOf, by, things),
-      colour: (things === null ? undefined : colours.get(idOf(things))) ?? OTHERS_COLOUR,
-      values: values.map((value) => usdNumber(value ?? '0')),
-    }))
-  }, [explored, titleOf])
-  if (measure === 'cache_hits') return <p class="note">Rates do not add up to bars: the table below has them.</p>
-  const isUsd = measure === 'spend'
-  const show = (exact: string): string => (isUsd ? showUsd(exact) : showCount(Number(exact)))
-  const sumAt = (index: number): string => sumUsd(series.map(({ values }) => values[index] ?? '0'))
-  const place = at === null ? undefined : places[at]
-  return (
-    <div class="card chart-card">
-      <p class="readout" aria-hidden="true">
-        <strong>
-          {at === null || place === undefined
-            ? show(sumUsd(series.flatMap(({ values }) => values.map((it) => it ?? '0'))))
-            : show(sumAt(at))}
-        </strong>{' '}
-        {place === undefined
-          ? `${MEASURES.find(({ value }) => value === measure)?.text.toLowerCase()}, ${showCount(total.requests)} requests`
-          : placeText(place)}
-      </p>
-      <Bars
-        days={days}
-        series={drawn}
-        showValue={(value) => (isUsd ? showUsd(value.toFixed(6)) : showCount(Math.round(value)))}
-        point={setAt}
-      />
-    </div>
-  )
-}
-
-/** Of one thing its id, by which it has the same colour on every page. */
-const idOf = (things: readonly Thing[]): string =>
-  (things.length === 1 ? things[0]?.id : undefined) ?? JSON.stringify(things.map(({ id }) => id))
-
-const percent = (thousandths: number | null): string => (thousandths === null ? '–' : `${(thousandths / 10).toFixed(1)} %`)
 const heading = (name: ThingName): string => `${name[0]?.toUpperCase()}${name.slice(1)}`
 const count = (name: string, of: (row: Row) => number): Column<Row> => ({ name, isFigure: true, by: of, cell: (row) => showCount(of(row)) })
 

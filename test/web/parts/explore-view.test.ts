@@ -6,6 +6,7 @@ import { DIMENSIONS } from '../../../src/core/explore.ts'
 import { exploreOf } from '../../../src/web/api/explore-query.ts'
 import { titlesOf } from '../../../src/web/parts/explore-titles.ts'
 import { exploreSearch, exploreViewOf, filtersIn, idsText, onlyOf } from '../../../src/web/parts/explore-view.ts'
+import { percent, ratesOf } from '../../../src/web/parts/explored.ts'
 import { runs } from '../../support/property-runs.ts'
 
 const LISTED = ['model', 'key', 'tag'] as const
@@ -30,6 +31,11 @@ test('the requests behind a sum are a list only of kinds that the list knows, an
   expect(onlyOf({ model: 'm,n\\,o', key: 'k' }, LISTED)).toEqual({ model: 'm,n\\,o', key: 'k' })
   for (const view of [{ tag: 'a,b' }, { tag: '(none)' }, { tag: '(other)' }, { format: 'chat' }])
     expect(onlyOf(view, LISTED)).toBeUndefined()
+})
+
+test('rates of steps are drawn as they are, none as a gap, and said in percent', () => {
+  expect(ratesOf(['0', '437', null, '1000'])).toEqual([0, 437, null, 1000])
+  expect([null, 0, 437, 1000].map(percent)).toEqual(['–', '0.0 %', '43.7 %', '100.0 %'])
 })
 
 test('things of a kind that share a name have the end of their ids, others their names, and what is in no row its id', () => {
