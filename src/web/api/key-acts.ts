@@ -96,7 +96,7 @@ export function keyActs({ world }: Pick<Site, 'world'>, running: Running) {
     const rotated = await changed(of, caller, () => [operation])
     return rotated instanceof Response ? rotated : { id: of.keyId, secret }
   }
-  return { list, document, changed, create, rotate }
+  return { list, document, changed, perform, create, rotate }
 }
 
 const keyPage = (reports: Reports, accountId: string, { order, hide, ...query }: KeysQuery, { person }: Caller) => {

@@ -26,6 +26,11 @@ export function keyRoutes(site: Pick<Site, 'world' | 'people' | 'moment' | 'hold
       query: KEYS_QUERY,
     })
     .get('/running', ({ params: { accountId } }) => ({ running: Object.fromEntries(running.ofAccount(accountId)) }), { member: 'reader' })
+    .get('/budgets', ({ caller, params: { accountId } }) => budgets.ofAccount(accountId, caller), { member: 'reader' })
+    .post('/budgets', ({ caller, params: { accountId }, body }) => budgets.setOfAccount(accountId, caller, body), {
+      member: 'owner',
+      body: BUDGET,
+    })
     .get('/keys/:keyId', ({ caller, params }) => document(params, caller), { member: 'reader' })
     .get('/keys/:keyId/budgets', ({ caller, params }) => budgets.list(params, caller), { member: 'reader' })
     .post('/keys/:keyId/budgets', ({ caller, params, body }) => budgets.set(params, caller, body), { member: 'owner', body: BUDGET })

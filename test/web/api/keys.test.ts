@@ -109,6 +109,32 @@ test('an owner tightens what the operator allows in a window, never loosens it, 
   ])
 })
 
+test('an owner tightens what all keys of the account may spend in a window, beside the operator’s own budget; a reader looks, and nobody else finds it', async () => {
+  const made = await ann.post(KEYS, wanted())
+  const secret = made.body['secret']
+  const path = '/api/accounts/acc_north/budgets'
+  const budget = { kind: 'setBudget', accountId: 'acc_north', keyId: null, per: 'month', setBy: 'operator' } as const
+  await gateway.operate({ ...budget, capPicos: usd('3'), now: Date.now() })
+  const set = (limit_usd: string | null, by = ann) => by.post(path, { per: 'month', limit_usd })
+  expect(await set('3.5')).toMatchObject({
+    status: 409,
+    body: { error: { field: 'limit_usd', message: "The operator's budget is 3 USD per month, and yours may be less, not more" } },
+  })
+  expect(await set('-1')).toMatchObject({ status: 400, body: { error: { field: 'limit_usd' } } })
+  const operators = { of: 'account', per: 'month', set_by: 'operator', limit_usd: '3' }
+  const own = { of: 'account', per: 'month', set_by: 'customer', limit_usd: '0' }
+  expect((await ann.get(path)).body['data']).toMatchObject([operators])
+  expect([(await set('0', rob)).status, (await set('0', eve)).status, (await eve.get(path)).status]).toEqual([403, 404, 404])
+  expect((await set('0')).body['data']).toMatchObject([operators, own])
+  expect((await rob.get(path)).body['data']).toMatchObject([operators, own])
+  expect((await ann.get(`${KEYS}/${made.body['id']}/budgets`)).body['data']).toMatchObject([operators, own])
+  expect((await ask(secret)).status).toBe(429)
+  expect((await set(null)).body['data']).toMatchObject([operators])
+  expect((await ask(secret)).status).toBe(200)
+  await gateway.operate({ ...budget, capPicos: null, now: Date.now() })
+  await gateway.idle()
+})
+
 const WRITES: readonly (readonly [string, string, object])[] = [
   ['POST', '', wanted()],
   ['PATCH', '/key_north', { name: 'taken over' }],

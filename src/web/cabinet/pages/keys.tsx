@@ -19,6 +19,7 @@ import { type AccountPageProps, pathOf } from '../account-path.ts'
 import { type Key, keysOf, useRunning } from '../keys-api.ts'
 import { searchOf } from '../spend-view.ts'
 import { ChangeKey } from './change-key.tsx'
+import { AccountBudgets } from './key-budgets.tsx'
 import { stateWords, WORDS } from './keys.words.ts'
 import { MakeKey } from './make-key.tsx'
 
@@ -34,6 +35,7 @@ export const Keys = ({ account }: AccountPageProps) => {
   const one = useAsked(changing === undefined ? undefined : () => keysOf(account.id)({ keyId: changing }).get(), [account.id, changing])
   const running = useRunning(account.id, again)
   const [isMaking, setMaking] = useState(false)
+  const [isBudgeting, setBudgeting] = useState(false)
   const shown = [...(loaded.value?.data ?? []), one.loaded.value].find((key) => key?.id === changing)
   const make = () => (
     <button type="button" class="primary" onClick={() => setMaking(true)}>
@@ -43,6 +45,9 @@ export const Keys = ({ account }: AccountPageProps) => {
   return (
     <>
       <PageHead title={WORDS.title} lede={WORDS.lede}>
+        <button type="button" onClick={() => setBudgeting(true)}>
+          {WORDS.budgets}
+        </button>
         {isOwner && make()}
       </PageHead>
       <Show loaded={loaded} again={again} lines={8}>
@@ -69,6 +74,7 @@ export const Keys = ({ account }: AccountPageProps) => {
           )
         }
       </Show>
+      {isBudgeting && <AccountBudgets accountId={account.id} isOwner={isOwner} close={() => setBudgeting(false)} />}
       {isMaking && (
         <MakeKey
           accountId={account.id}

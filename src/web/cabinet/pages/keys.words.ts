@@ -12,6 +12,8 @@ export const WORDS = {
   nameHint: 'Where it will be used, such as “laptop” or “build server”',
   limitHint: 'In USD; empty for none. It can be changed at any time.',
   budgetHint: 'In USD for each such window; empty for none of your own. It may be less than the operator’s, not more.',
+  budgets: 'Budgets…',
+  accountBudgets: 'Budgets of all keys together',
   once: 'Copy it now: it is shown this once. Only its hash is kept.',
   lines: 'Paste these lines into a terminal or a file. The first sets the key for those that follow.',
   rotate: 'The key stays the same one, with its limit and history; clients need the new secret.',
