@@ -27,8 +27,10 @@ function ignored(): readonly string[] {
   return left.map((file) => `--path-ignore-patterns=${file}`)
 }
 
-const { exited } = Bun.spawn(
+const child = Bun.spawn(
   [process.execPath, 'test', `--parallel=${PARALLEL}`, `--timings=${TIMINGS}`, ...(isAll ? [] : ignored()), ...given],
   { cwd: ROOT, stdio: ['inherit', 'inherit', 'inherit'] },
 )
-process.exit(await exited)
+// Told to end, it leaves no tests behind.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
+process.exit(await child.exited)
