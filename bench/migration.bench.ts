@@ -23,8 +23,15 @@ const { values } = parseArgs({
 const receipts = Number(values.receipts)
 const [oldest = ['0.1.0', 2]] = RELEASES
 
+/** One in each hour of sixty days up to now, in turn, so that sums of the running month are made of many. */
+const HOURS = 1_440
+const startedAt = `(${Date.now() - 60_000} - (n % ${HOURS}) * CAST(3600000 AS BIGINT))`
+
 /** What differs from the receipt that all are copies of. */
-const OWN: Readonly<Record<string, string>> = { number: '1000 + n', request_id: "'req_' || n", seq: '1000000 + n' }
+const OWN: Readonly<Record<string, string>> = {
+  ...{ number: '1000 + n', request_id: "'req_' || n", seq: '1000000 + n' },
+  ...{ started_at: startedAt, settled_at: `${startedAt} + 812`, day: `(${startedAt} + 812) / 86400000` },
+}
 const copies = (columns: readonly string[], source: string): string =>
   `INSERT INTO receipts (${columns.join(', ')}) SELECT ${columns.map((name) => OWN[name] ?? `r.${name}`).join(', ')} FROM (SELECT * FROM receipts ORDER BY number LIMIT 1) AS r CROSS JOIN ${source}`
 
