@@ -3,9 +3,10 @@
  * back. Rules: pages.md "People".
  */
 
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import type { ReservedSQL } from 'bun'
 import { ConnectionPool } from '../../../db/postgres/connection-pool.ts'
+import { postgresPeople } from '../../../src/people/postgres/postgres-people.ts'
 
 /** Connections in place of a client's, and which of them it has back. */
 function fakeClient() {
@@ -43,4 +44,10 @@ test('who waits for a connection when it closes is answered, too', async () => {
   answer.resolve('answered')
   expect(await Promise.all([asked, waiting])).toEqual(['answered', 'later'])
   expect(client.back).toEqual(['connection 1'])
+})
+
+test('the store closes its pool', async () => {
+  using closing = spyOn(ConnectionPool.prototype, 'close')
+  await postgresPeople('postgres://nobody@127.0.0.1:1/nothing').close()
+  expect(closing).toHaveBeenCalledTimes(1)
 })
