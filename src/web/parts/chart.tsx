@@ -6,6 +6,7 @@
 import { useMemo } from 'preact/hooks'
 import './language.ts'
 import UPlot from 'uplot'
+import { ChartSteps } from './chart-steps.tsx'
 import { axisOf, HEIGHT_PX, Plot } from './plot.tsx'
 
 export type Series = Readonly<{ name: string; colour: string; values: readonly number[] }>
@@ -24,10 +25,21 @@ export function Bars({ days, series, showValue, point, open }: Acts & Readonly<{
     [days, series],
   )
   return (
-    <figure class={open === undefined ? 'chart' : 'chart opens'} aria-hidden="true">
-      <Plot {...drawn} />
-      <Legend series={series} />
-    </figure>
+    <div class="chart-stepped">
+      <figure class={open === undefined ? 'chart' : 'chart opens'} aria-hidden="true">
+        <Plot {...drawn} />
+        <Legend series={series} />
+      </figure>
+      {open !== undefined && (
+        <ChartSteps
+          label="Bars of the chart: Enter shows the requests of one"
+          count={days.length}
+          textOf={(index) => `${days[index] ?? ''}: ${showValue(sumAt(series, index))}`}
+          point={point}
+          open={open}
+        />
+      )}
+    </div>
   )
 }
 

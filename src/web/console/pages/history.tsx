@@ -95,7 +95,11 @@ const Happened = ({ history, view, show }: Showing & Readonly<{ history: History
           <TimeChart {...chart} series={times} isStacked={false} showValue={showMs} />
         </div>
       </div>
+      <p class="acts">
+        <a href={addressOf('/console/requests', { from: history.from, to: history.to })}>Requests of this time, one by one</a>
+      </p>
       <Marks history={history} />
+      <Reasons history={history} />
       <div class="halves">
         <Lines history={history} by={view.by} />
         <Accounts history={history} />
@@ -176,6 +180,23 @@ const Marks = ({ history: { marks } }: Readonly<{ history: History }>) =>
       </ul>
     </details>
   )
+
+/** Why requests were refused, the most frequent first. */
+const Reasons = ({ history: { all } }: Readonly<{ history: History }>) => {
+  const reasons = Object.entries(all.refusals).map(([name, counts]) => ({ name, count: sumOf(counts) }))
+  if (reasons.length === 0) return null
+  return (
+    <Table
+      label="Refused, by reason"
+      columns={[
+        { name: 'Refused because', cell: ({ name }: (typeof reasons)[number]) => wordsOf(name) },
+        { name: 'Requests', isFigure: true, cell: ({ count }) => showCount(count) },
+      ]}
+      rows={reasons.toSorted((a, b) => b.count - a.count)}
+      keyOf={({ name }) => name}
+    />
+  )
+}
 
 const Lines = ({ history: { lines }, by }: Readonly<{ history: History; by: HistoryView['by'] }>) => (
   <Table

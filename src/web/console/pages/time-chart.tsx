@@ -7,8 +7,9 @@ import { useMemo } from 'preact/hooks'
 import '../../parts/language.ts'
 import UPlot from 'uplot'
 import { Legend } from '../../parts/chart.tsx'
+import { ChartSteps } from '../../parts/chart-steps.tsx'
 import { axisOf, HEIGHT_PX, Plot } from '../../parts/plot.tsx'
-import { showShortDay, showTime } from '../../parts/show-time.ts'
+import { showMoment, showShortDay, showTime } from '../../parts/show-time.ts'
 import { isUtc } from '../../parts/zone.ts'
 
 /** `values`: one of each part; null: there is none. */
@@ -33,17 +34,29 @@ type Chart = Readonly<{
 const STROKE_PX_MIN = 8
 
 export const TimeChart = (chart: Chart) => {
-  const { parts, series, marks, isStacked } = chart
+  const { parts, partS, series, marks, isStacked, point, choose } = chart
   const zone = isUtc.value
   const drawn = useMemo(
     () => ({ options: (element: HTMLElement) => optionsOf(element, chart), data: dataOf(chart) }),
     [parts, series, marks, zone],
   )
   return (
-    <figure class="chart" aria-hidden="true">
-      <Plot {...drawn} />
-      {(isStacked || series.length > 1) && <Legend series={series} />}
-    </figure>
+    <div class="chart-stepped">
+      <figure class="chart" aria-hidden="true">
+        <Plot {...drawn} />
+        {(isStacked || series.length > 1) && <Legend series={series} />}
+      </figure>
+      <ChartSteps
+        label="Parts of the chart: Enter shows one alone"
+        count={parts.length}
+        textOf={(index) => showMoment(parts[index] ?? '')}
+        point={point}
+        open={(index) => {
+          const from = secondsOf(parts[index] ?? '')
+          choose(new Date(from * 1_000).toISOString(), new Date((from + partS) * 1_000).toISOString())
+        }}
+      />
+    </div>
   )
 }
 

@@ -1,0 +1,101 @@
+/**
+ * What operators and customers come for, done as they do it, by keyboard: why requests were refused at a moment and whose they were, and from a bar of a chart to its
+ * requests. Rules: pages.md "History", "Spend", "Tables".
+ */
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Browser, Page } from 'playwright-core'
+import { startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { makeHistory } from '../support/history.ts'
+import { randomFrom, SEED } from '../support/seed.ts'
+import { until } from '../support/until.ts'
+import { openBrowser } from './chromium.ts'
+
+setDefaultTimeout(120_000)
+
+let gateway: TestGateway
+let browser: Browser
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  await makeHistory(gateway, randomFrom(SEED), 60)
+  browser = await openBrowser()
+})
+afterAll(async () => {
+  await browser.close()
+  await gateway.stop()
+})
+
+async function signedIn(listener: 'console' | 'cabinet'): Promise<Page> {
+  const people = gateway.people()
+  const person = await people.known('ann@example.com')
+  if (listener === 'console') await people.memberships.makeOperator(person.id)
+  else await people.memberships.join(person.id, { accountId: 'acc_north', role: 'owner' })
+  const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage()
+  await page.goto(await people.signInLink(listener, person))
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('link', { name: listener === 'console' ? 'Overview' : 'Spend', exact: true }).waitFor()
+  return page
+}
+
+test('why a request was refused at a moment, and whose it was: the bar of the minute, alone, has the reason and the account', async () => {
+  const secret = await gateway.createKey({ id: 'key_poor', balanceUsd: '0.000001' })
+  const body = { model: 'sonnet', max_tokens: 16, messages: [{ role: 'user', content: 'Hi' }] }
+  const ask = async () => {
+    const answer = await gateway.post('/v1/messages', secret, body)
+    await answer.text()
+    await gateway.idle()
+    return answer.status
+  }
+  // The first may use up what is there, the next finds nothing.
+  expect([await ask(), await ask()].at(-1)).toBe(429)
+  const page = await signedIn('console')
+  try {
+    const chart = page.getByRole('slider', { name: /^Parts of the chart/ }).first()
+    const reasons = page.getByRole('region', { name: 'Refused, by reason' })
+    await until(async () => {
+      await page.reload()
+      await chart.waitFor({ state: 'attached' })
+      return (await reasons.count()) > 0
+    }, 'the refusals are in the history')
+    await chart.focus()
+    await page.keyboard.press('End')
+    const readout = page.locator('.readout').first()
+    for (let back = 0; back < 60 && !/[1-9]\d* refused/.test((await readout.textContent()) ?? ''); back++)
+      await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/from=/)
+    const asked = new URL(page.url()).searchParams
+    expect(Date.parse(asked.get('to') ?? '') - Date.parse(asked.get('from') ?? '')).toBe(60_000)
+    await reasons.getByRole('cell', { name: 'insufficient balance' }).waitFor()
+    await page.getByRole('region', { name: 'Accounts with the most requests' }).getByRole('link', { name: 'acc_poor' }).press('Enter')
+    await page.waitForURL(/\/console\/accounts\/acc_poor$/)
+  } finally {
+    await page.context().close()
+  }
+})
+
+test('from a bar of the spend to its requests by keyboard alone, with the bar’s sum told on the way', async () => {
+  const page = await signedIn('cabinet')
+  try {
+    await page.getByRole('link', { name: 'Spend', exact: true }).press('Enter')
+    const bars = page.getByRole('slider', { name: /^Bars of the chart/ })
+    await bars.waitFor({ state: 'attached' })
+    await bars.focus()
+    await page.keyboard.press('End')
+    await page.keyboard.press('ArrowLeft')
+    const told = await bars.getAttribute('aria-valuetext')
+    expect(told).toMatch(/: \$/)
+    expect(await page.locator('.readout').textContent()).toContain(told?.split(':')[0] ?? '')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/requests\?from=/)
+    const asked = new URL(page.url()).searchParams
+    const [from, to] = [asked.get('from') ?? '', asked.get('to') ?? ''].map((moment) => Date.parse(moment))
+    expect((to ?? 0) - (from ?? 0)).toBe(86_400_000)
+    const own = gateway
+      .receipts()
+      .filter(({ accountId, settledAt }) => accountId === 'acc_north' && settledAt >= (from ?? 0) && settledAt < (to ?? 0))
+    await until(async () => (await page.locator('tbody tr').count()) === own.length)
+  } finally {
+    await page.context().close()
+  }
+})
