@@ -13,7 +13,7 @@ import { type AnsweredGateway, startAnsweredGateway } from '../support/answered-
 import { frame, nativeMessage, nativeStream, type Script } from '../support/fake-upstream.ts'
 import { MODEL_ID, type ReceiptRow } from '../support/gateway.ts'
 import { sha256 } from '../support/ledger.ts'
-import { until } from '../support/until.ts'
+import { roomIn, until } from '../support/until.ts'
 
 type Item = Readonly<Record<string, unknown>> & Readonly<{ request_id: string; cost_usd_exact: string; settled_at: string; usage: object }>
 type List = Readonly<{ object: string; data: readonly Item[]; has_more: boolean; next_cursor: string | null }>
@@ -233,6 +233,7 @@ test('a rotated secret sees the same requests, the old one within its overlap to
 })
 
 test('a day is the sum of its requests, by model, with a total', async () => {
+  await roomIn(86_400_000, 60_000)
   const secret = await stage.gateway.createKey({ id: 'key_daily' })
   await spend(secret, 2)
   await spend(secret, 1, '=cmd|model')

@@ -9,7 +9,7 @@ import { type FakeUpstream, nativeMessage, type Script, startFakeUpstream } from
 import { MODEL_ID, startTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts'
 import { usd } from '../support/ledger.ts'
 import { postgres, postgresTest } from '../support/postgres.ts'
-import { until } from '../support/until.ts'
+import { roomIn, until } from '../support/until.ts'
 
 let ending: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -92,6 +92,7 @@ test('with a budget used up it is told so in the words of the contract, with the
   const { gateway, upstream } = await start()
   const secret = await gateway.createKey({ id: 'key_capped', balanceUsd: '5' })
   const set = { kind: 'setBudget', accountId: 'acc_capped', keyId: 'key_capped', setBy: 'operator' } as const
+  await roomIn(3_600_000, 15_000)
   const budget = (per: 'hour' | 'month', cap: string) => gateway.operate({ ...set, per, capPicos: usd(cap), now: Date.now() })
   await budget('hour', LITTLE)
   expect((await gateway.post('/v1/messages', secret, BODY)).status).toBe(200)

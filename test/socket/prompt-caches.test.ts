@@ -133,7 +133,7 @@ test('an upstream that dies and comes back costs its own conversations one cold 
   const cold = seen.map((inputs) => inputs.filter((input, turn) => turn > 0 && isCold(input, inputs[turn - 1])).length)
   const moved = cold.filter((count) => count > 0)
   expect(moved.length).toBe(own.get('upstream-0') ?? 0)
-  expect(moved.length).toBeWithin(8, 33)
+  expect(moved.length).toBeWithin(4, 41)
   expect(Math.max(...cold)).toBe(1)
   const last = new Map(gateway.receipts().map((receipt) => [Buffer.from(receipt.sessionHash ?? []).toString('hex'), receipt]))
   expect(ownersOf([...last.values()]).get('upstream-0'), 'who has come home before its new cache is cold').toBeUndefined()

@@ -36,6 +36,15 @@ export async function untilStill(figure: () => number, what = `${figure}`, limit
   return last
 }
 
+/** Resolves in an hour, or day, of UTC of which so much is left that what counts by it stays within it: at its edge it waits for the next one. */
+export async function roomIn(periodMs: number, leftMs: number): Promise<void> {
+  for (;;) {
+    const ms = periodMs - (Date.now() % periodMs)
+    if (ms >= leftMs) return
+    await Bun.sleep(ms)
+  }
+}
+
 export type Watch = Disposable &
   Readonly<{
     ms(): number

@@ -15,6 +15,7 @@ import { type Operator, signInOperator } from '../../support/operator.ts'
 import type { Browser } from '../../support/people.ts'
 import { randomFrom, SEED } from '../../support/seed.ts'
 import { fileOf, signIn } from '../../support/signed-in.ts'
+import { roomIn } from '../../support/until.ts'
 
 type Sums = { requests: number; cost_usd: string; waived_usd: string; usage: Record<string, number>; upstream_cost_usd?: string }
 type Explored = {
@@ -28,6 +29,7 @@ let gateway: TestGateway
 let operator: Operator
 let rob: Browser
 beforeAll(async () => {
+  await roomIn(DAY_MS, 60_000)
   gateway = await startTestGateway()
   await makeHistory(gateway, randomFrom(SEED), 250)
   operator = await signInOperator(gateway)

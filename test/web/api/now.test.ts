@@ -4,13 +4,14 @@ import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 
 import type { NowDocument } from '../../../src/web/now/document.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { type Operator, signInOperator } from '../../support/operator.ts'
-import { startWatch } from '../../support/until.ts'
+import { roomIn, startWatch } from '../../support/until.ts'
 
 setDefaultTimeout(60_000)
 
 let gateway: TestGateway
 let operator: Operator
 beforeAll(async () => {
+  await roomIn(86_400_000, 60_000)
   gateway = await startTestGateway()
   operator = await signInOperator(gateway)
 })

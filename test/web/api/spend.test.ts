@@ -13,7 +13,7 @@ import { holdRequest, settlement, usd } from '../../support/ledger.ts'
 import type { Browser } from '../../support/people.ts'
 import { randomFrom, SEED } from '../../support/seed.ts'
 import { fileOf, signIn } from '../../support/signed-in.ts'
-import { until } from '../../support/until.ts'
+import { roomIn, until } from '../../support/until.ts'
 
 type Sums = { requests: number; cost_usd: string; waived_usd: string; saved_usd: string; usage: Record<string, number> }
 type Spend = {
@@ -29,6 +29,7 @@ let ann: Browser
 let rob: Browser
 let eve: Browser
 beforeAll(async () => {
+  await roomIn(DAY_MS, 60_000)
   gateway = await startTestGateway()
   await makeHistory(gateway, randomFrom(SEED), 400)
   ann = await signIn(gateway, 'ann@example.com', 'acc_north', 'owner')

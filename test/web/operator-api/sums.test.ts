@@ -9,6 +9,7 @@ import { dayAt, dayText } from '../../../src/core/utc.ts'
 import { type ApiClient, apiClient } from '../../support/api-client.ts'
 import { type FakeUpstream, nativeStream, startFakeUpstream, textFrames } from '../../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { roomIn } from '../../support/until.ts'
 import { makeTestModel } from '../../support/world.ts'
 
 type Row = Record<string, unknown> & { tag: string | null; requests: number }
@@ -24,6 +25,7 @@ let bound: ApiClient
 const keys: Record<'north' | 'south', Record<string, unknown>> = { north: {}, south: {} }
 
 beforeAll(async () => {
+  await roomIn(86_400_000, 60_000)
   upstream = await startFakeUpstream({ answer: () => nativeStream(...textFrames('Hello there')) })
   gateway = await startTestGateway({ upstreams: [upstream.url], models: [{ costs: COSTS }] })
   all = await apiClient(gateway, { scope: 'read' })
