@@ -127,7 +127,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   const world = realWorld(state, shared, { ledger, reports, log, metrics, wheel, upstreams: pool })
   noteFound(log, opened)
   const { relay, keyLimits, rates, live, bodies, bodyReader, kept } = relayOfGateway(world, opened, options)
-  registerGauges({ world, bodies, pool, recovered, ledgerPath: path, shared: isRelay(config) ? undefined : shared })
+  registerGauges({ world, bodies, pool, recovered, ledgerPath: path, shared })
   const clientLimits = new ClientLimits({ limits: world.limits, now: monotonicMs })
   const ask = config.ledger.kind === 'postgres' ? () => site.people().db.ask : undefined
   const store = historyBeside({ path, startThread: options.startHistoryThread, ask }, world)

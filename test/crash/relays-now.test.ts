@@ -73,6 +73,8 @@ test('console, API, commands and metrics show what all relays run and hold, whic
   await until(async () => (await place.json<{ data: unknown[] }>('holds', 'list')).data.length === 9, 'all are held')
   const { data: rows } = await place.json<{ data: readonly Row[] }>('upstreams', 'list')
   expect([rows.length, rows.filter(({ pid }) => pid === null).length, inFlight(rows)]).toEqual([3, 0, 9])
+  const { out } = await place.run('upstreams', 'list')
+  for (const { pid } of rows) expect(out).toMatch(new RegExp(`^${pid} `, 'm'))
   for (const at of [0, 2]) {
     const look = await operatorAt(`ops${at}@example.com`, operatorUrls(gateway)[at] ?? '')
     const { requests, upstreams, ledger, process: figures } = await nowOf(look)
@@ -93,6 +95,7 @@ test('console, API, commands and metrics show what all relays run and hold, whic
   const metrics = await Promise.all(operatorUrls(gateway).map(async (url) => await (await fetch(`${url}/metrics`)).text()))
   const held = metrics.map((text) => Number(/^tollgate_holds (\d+)$/m.exec(text)?.[1]))
   expect([held.length, held.reduce((sum, more) => sum + more, 0)]).toEqual([4, 9])
+  expect(metrics.filter((text) => text.includes('\ntollgate_ledger_wal_bytes '))).toHaveLength(1)
   for (const url of operatorUrls(gateway)) expect((await fetch(`${url}/readyz`)).status).toBe(200)
   for (const command of ['check-config', 'doctor']) expect([command, (await place.run(command)).code]).toEqual([command, 0])
   gateway.signal('SIGTERM')
