@@ -9,8 +9,10 @@ import {
   amountsOf,
   bucketState,
   changed,
+  comingBack,
   type Levels,
   levelsAt,
+  NO_AMOUNTS,
   type RateLimits,
   rateLimitsOf,
   waitMsFor,
@@ -151,4 +153,16 @@ test('a limit that is taken away or lowered counts at once, and what is shown is
     outputTokensPerMinute: null,
     concurrentRequests: 3,
   })
+})
+
+test('of a correction what has flowed back by time does not come back once more, and what is owed is owed whole', () => {
+  const back = (tokens: number, counted: number, passedMs: number): number =>
+    comingBack({ ...NO_AMOUNTS, input: tokens }, { ...NO_AMOUNTS, input: counted }, limited(60), passedMs).input
+  expect([back(-100, 100, 0), back(-100, 100, 30_000), back(-50, 100, 30_000), back(-100, 100, 600_000) === 0]).toEqual([
+    -100,
+    -70,
+    -50,
+    true,
+  ])
+  expect([back(20, 100, 0), back(20, 100, 600_000)]).toEqual([20, 20])
 })
