@@ -15,7 +15,9 @@ const ALL_LOOKS: readonly Look[] = [
   { colorScheme: 'light', width: 1280 },
   { colorScheme: 'dark', width: 360 },
 ]
-export const LOOKS = ALL_LOOKS.slice(0, Number(process.env['PAGE_LOOKS'] ?? 2))
+/** How many of the four looks. */
+export const LOOKS_WANTED = Number(process.env['PAGE_LOOKS'] ?? 2)
+export const LOOKS = ALL_LOOKS.slice(0, LOOKS_WANTED)
 
 /** The width of https://www.w3.org/TR/WCAG22/#reflow. */
 const NARROWEST_PX = 320

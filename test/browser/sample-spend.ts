@@ -17,6 +17,12 @@ const MODELS = [
   ['sample-small', 1, 1n, 5n],
 ] as const
 const SEED = 7
+/** An upstream, up to which share of the requests it serves, and the millionths of the customer’s price that it charges. */
+const COSTS = [
+  ['vertex-eu', 0.7, 620_000],
+  ['main', 1, 850_000],
+] as const
+const TAGS = ['team:search', 'team:support', 'team:search', 'nightly/eval', undefined] as const
 
 /** `accountId` must not be there yet. */
 export async function sampleSpend(gateway: TestGateway, accountId: string): Promise<void> {
@@ -71,12 +77,17 @@ async function request(
   const keyId = `key_spend_${Math.min(KEYS.length - 1, Math.floor(-Math.log(1 - random()) * 2.2))}`
   const price = costOf(usage, rates)
   const hasFailed = random() < 0.03
+  // What they are of is no further draw: the spend of the pictures stays as it was.
+  const [upstream] = COSTS.find(([, share]) => chosen * 3 - Math.floor(chosen * 3) < share) ?? COSTS[0]
+  const costs = new Map(COSTS.map(([name, , factorMillionths]) => [name, { prices: { rates, levels: [] }, factorMillionths }]))
+  const tag = TAGS[Math.floor(chosen * 1_000) % TAGS.length]
   const amounts = hasFailed ? { costPicos: ZERO, waivedPicos: price } : { costPicos: price, waivedPicos: ZERO }
-  await ledger.hold(holdRequest(requestId, keyId, usd('2'), { modelId, rates, now }))
+  await ledger.hold(holdRequest(requestId, keyId, usd('2'), { modelId, rates, now, costs, tag }))
   return ledger.settle(
     settlement(requestId, usage, {
       outcome: hasFailed ? 'fault' : 'complete',
       ...amounts,
+      upstream: { name: upstream, model: modelId },
       now: at,
       firstByteMs: 300 + upTo(900),
       durationMs: 1_500 + upTo(20_000),

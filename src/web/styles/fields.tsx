@@ -1,0 +1,56 @@
+/** Inputs, in the style guide: as they stand, with their mistakes, and the choice of a span. Rules: pages.md "Style guide". */
+
+import type { Act } from '../parts/act.ts'
+import { ExploreControls } from '../parts/explore-controls.tsx'
+import { Choice, Field, Ticks } from '../parts/field.tsx'
+import { Form } from '../parts/form.tsx'
+
+const nothing = (): void => undefined
+const PERS = ['hour', 'day', 'week', 'month'].map((per) => ({ value: per, text: per }))
+const PEOPLE = ['ann@example.com', 'bob@example.com'].map((email) => ({ value: email, text: email }))
+
+const actWith = (changed: Partial<Act>): Act => ({
+  isRunning: false,
+  failure: undefined,
+  waitS: 0,
+  errorOf: () => undefined,
+  otherError: () => undefined,
+  run: nothing,
+  ...changed,
+})
+
+export const Fields = () => (
+  <Form act={actWith({})} button="Save" submit={nothing} more={<button type="button">Cancel</button>}>
+    <Field label="Name" value="laptop" />
+    <Field label="Limit in USD" hint="Empty for none" placeholder="25" inputMode="decimal" />
+    <Field label="Name" value="of an account that is disabled" disabled />
+    <Choice label="Window, by UTC" options={PERS} value="day" />
+    <Ticks label="Tell by mail" options={PEOPLE} value={['ann@example.com']} change={nothing} />
+  </Form>
+)
+
+export const Mistakes = () => (
+  <>
+    <Form
+      act={actWith({ otherError: () => 'Something went wrong on our side. Try again.' })}
+      kind="danger"
+      button="Disable"
+      submit={nothing}
+      isCard
+    >
+      <Field label="Limit in USD" value="a lot" error="An amount is digits with at most 12 decimals, such as 25 or 0.50" />
+      <Choice label="Window, by UTC" options={PERS} value="week" error="A key has this budget already" />
+      <Ticks label="Tell by mail" options={PEOPLE} value={[]} change={nothing} error="Choose one at least" />
+    </Form>
+    <Form act={actWith({ failure: { status: 429, message: '' }, waitS: 12 })} button="Sign in" submit={nothing} isCard />
+  </>
+)
+
+export const Spans = () => (
+  <ExploreControls
+    view={{ from: '2026-11-01', to: '2026-11-22', by: 'model,key', step: 'day', measure: 'spend', model: 'sample-large' }}
+    things={['model', 'key', 'tag']}
+    titleOf={(_, id) => id}
+    show={nothing}
+  />
+)

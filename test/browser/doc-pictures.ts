@@ -1,0 +1,105 @@
+/**
+ * `bun test/browser/doc-pictures.ts [NAME…]`: takes the pictures of README and of the pages for operators anew, light and dark, into `.github/pictures`. Their data are the same each time, their
+ * days end today. Look at them before they are kept.
+ */
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { exampleModelOf } from '../../src/docs/guide.ts'
+import { historyPathOf } from '../../src/history/threaded-store.ts'
+import { sampleGateway } from '../docs/sample-gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { sampleOfCabinet } from './cabinet-pages.ts'
+import { openBrowser } from './chromium.ts'
+import { withFonts } from './fonts.ts'
+import { sampleBooks } from './sample-books.ts'
+import { sampleConsole } from './sample-console.ts'
+import { sampleHistory } from './sample-history.ts'
+
+const FOLDER = join(import.meta.dir, '../../.github/pictures')
+const wanted = process.argv.slice(2)
+
+const gateway = await sampleGateway()
+const sample = await sampleOfCabinet(gateway, exampleModelOf(gateway.world.catalog())?.id ?? '')
+const operators = await sampleConsole()
+sampleHistory(historyPathOf(operators.gateway.ledgerPath), await sampleBooks(operators.gateway), Date.now())
+const browser = await openBrowser()
+
+const toCabinet = async (page: Page, path: string): Promise<void> => {
+  await sample.open(page)
+  await page.goto(`${gateway.people().origins('cabinet').base}/cabinet/a/${path}`)
+}
+const toConsole = async (page: Page, { people }: TestGateway): Promise<void> => {
+  const person = await people().known('operator@example.com')
+  await people().memberships.makeOperator(person.id)
+  await page.goto(await people().signInLink('console', person))
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('Live', { exact: true }).waitFor()
+}
+const drawn = (page: Page): Promise<void> => page.locator('tfoot').waitFor()
+
+/** Each picture: the way to what is seen, and how much of it. */
+const PICTURES: Readonly<Record<string, Readonly<{ height: number; show: (page: Page) => Promise<void> }>>> = {
+  spend: { height: 1525, show: async (page) => toCabinet(page, 'acc_spend/spend').then(() => drawn(page)) },
+  explore: { height: 1200, show: async (page) => toCabinet(page, 'acc_spend/explore?by=model,key').then(() => drawn(page)) },
+  now: {
+    height: 1330,
+    show: async (page) => {
+      await toConsole(page, operators.gateway)
+      await page.getByRole('button', { name: '24 hours' }).click()
+      await page.getByRole('button', { name: '24 hours', pressed: true }).waitFor()
+      await operators.pay()
+      await page
+        .getByText('4 requests')
+        .or(page.getByText(/^\d+ requests$/))
+        .first()
+        .waitFor()
+      await page.waitForTimeout(1_500)
+    },
+  },
+  margin: {
+    height: 640,
+    show: async (page) => {
+      await toConsole(page, gateway)
+      await page.goto(`${new URL(page.url()).origin}/console/margin?by=model`)
+      await drawn(page)
+    },
+  },
+  budgets: {
+    height: 760,
+    show: async (page) => {
+      await toCabinet(page, 'acc_north/keys')
+      await page.getByRole('button', { name: 'Change laptop' }).click()
+      await page
+        .getByText(/left until/)
+        .first()
+        .waitFor()
+      await page.getByRole('heading', { name: 'Budgets' }).scrollIntoViewIfNeeded()
+    },
+  },
+  tags: { height: 1280, show: async (page) => toCabinet(page, 'acc_spend/spend?by=tag').then(() => drawn(page)) },
+}
+
+async function take(name: string, colorScheme: 'light' | 'dark'): Promise<void> {
+  const picture = PICTURES[name]
+  if (picture === undefined) throw new Error(`there is no picture ${name}: ${Object.keys(PICTURES).join(', ')}`)
+  const context = await browser.newContext({
+    colorScheme,
+    viewport: { width: 1280, height: picture.height },
+    timezoneId: 'UTC',
+    locale: 'en-GB',
+  })
+  await withFonts(context)
+  const page = await context.newPage()
+  await picture.show(page)
+  await page.waitForTimeout(400)
+  writeFileSync(join(FOLDER, `${name}-${colorScheme}.png`), await page.screenshot({ animations: 'disabled', caret: 'hide' }))
+  await context.close()
+}
+
+for (const name of wanted.length === 0 ? Object.keys(PICTURES) : wanted)
+  for (const scheme of ['light', 'dark'] as const) await take(name, scheme)
+await browser.close()
+await gateway.stop()
+await operators.stop()
