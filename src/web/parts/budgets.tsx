@@ -1,5 +1,7 @@
 /** Budgets by window in words: what is left of each, of how much, and until when. Rules: money.md "Budgets". */
 
+import { Meter } from './meter.tsx'
+import { usdNumber } from './show-usd.ts'
 import { Moment } from './time.tsx'
 import { Usd } from './usd.tsx'
 
@@ -21,7 +23,7 @@ const whose = ({ of, plan, set_by }: Budget, customer: string): string => {
 
 export const WindowLeft = ({ left, limit, per, resetsAt }: Readonly<{ left: string; limit: string; per: string; resetsAt: string }>) => (
   <>
-    <Usd exact={left} /> of <Usd exact={limit} /> a {per} left until <Moment iso={resetsAt} />
+    <Usd exact={left} /> of <Usd exact={limit} /> {per === 'hour' ? 'an' : 'a'} {per} left until <Moment iso={resetsAt} />
   </>
 )
 
@@ -30,12 +32,17 @@ export const BudgetList = ({ budgets, customer = 'the customer' }: Readonly<{ bu
   budgets.length === 0 ? (
     <p class="note">No budget of an hour, day, week or month is set.</p>
   ) : (
-    budgets.map((budget) => (
-      <p class="note" key={`${budget.of} ${budget.plan} ${budget.set_by} ${budget.per}`}>
-        <WindowLeft left={budget.left_usd} limit={budget.limit_usd} per={budget.per} resetsAt={budget.resets_at} />;{' '}
-        <Usd exact={budget.spent_usd} /> spent ({whose(budget, customer)})
-      </p>
-    ))
+    <ul class="entries" aria-label="Budgets">
+      {budgets.map((budget) => (
+        <li key={`${budget.of} ${budget.plan} ${budget.set_by} ${budget.per}`}>
+          <div class="entry">
+            <WindowLeft left={budget.left_usd} limit={budget.limit_usd} per={budget.per} resetsAt={budget.resets_at} />;{' '}
+            <Usd exact={budget.spent_usd} /> spent ({whose(budget, customer)})
+            <Meter share={usdNumber(budget.spent_usd) / (usdNumber(budget.limit_usd) || 1)} />
+          </div>
+        </li>
+      ))}
+    </ul>
   )
 
 export const PERS_TO_CHOOSE = ['hour', 'day', 'week', 'month'].map((per) => ({ value: per, text: per }))
