@@ -3,7 +3,7 @@
  * requests. Rules: pages.md "History", "Spend", "Tables".
  */
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { makeHistory } from '../support/history.ts'
@@ -15,6 +15,7 @@ setDefaultTimeout(120_000)
 
 let gateway: TestGateway
 let browser: Browser
+const complaints: string[] = []
 beforeAll(async () => {
   gateway = await startTestGateway()
   await makeHistory(gateway, randomFrom(SEED), 60)
@@ -25,12 +26,15 @@ afterAll(async () => {
   await gateway.stop()
 })
 
+afterEach(() => expect(complaints.splice(0)).toEqual([]))
+
 async function signedIn(listener: 'console' | 'cabinet'): Promise<Page> {
   const people = gateway.people()
   const person = await people.known('ann@example.com')
   if (listener === 'console') await people.memberships.makeOperator(person.id)
   else await people.memberships.join(person.id, { accountId: 'acc_north', role: 'owner' })
   const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage()
+  page.on('pageerror', ({ message }) => complaints.push(message))
   await page.goto(await people.signInLink(listener, person))
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('link', { name: listener === 'console' ? 'Overview' : 'Spend', exact: true }).waitFor()
@@ -69,6 +73,7 @@ test('why a request was refused at a moment, and whose it was: the bar of the mi
     await reasons.getByRole('cell', { name: 'insufficient balance' }).waitFor()
     await page.getByRole('region', { name: 'Accounts with the most requests' }).getByRole('link', { name: 'acc_poor' }).press('Enter')
     await page.waitForURL(/\/console\/accounts\/acc_poor$/)
+    await page.getByText('Balance', { exact: true }).first().waitFor()
   } finally {
     await page.context().close()
   }
@@ -83,9 +88,9 @@ test('from a bar of the spend to its requests by keyboard alone, with the bar’
     await bars.focus()
     await page.keyboard.press('End')
     await page.keyboard.press('ArrowLeft')
-    const told = await bars.getAttribute('aria-valuetext')
-    expect(told).toMatch(/: \$/)
-    expect(await page.locator('.readout').textContent()).toContain(told?.split(':')[0] ?? '')
+    const told = async () => (await bars.getAttribute('aria-valuetext')) ?? ''
+    await until(async () => ((await page.locator('.readout').textContent()) ?? '').includes(` on ${(await told()).split(':')[0]}`))
+    expect(await told()).toMatch(/: \$/)
     await page.keyboard.press('Enter')
     await page.waitForURL(/\/requests\?from=/)
     const asked = new URL(page.url()).searchParams

@@ -37,7 +37,8 @@ export function ChartSteps({ label, count, textOf, point, open }: Steps) {
       onKeyDown={(event) => {
         if (event.key !== 'Enter') return
         event.preventDefault()
-        open(at)
+        // The bar as it stands: what was pressed before may not be drawn yet.
+        open(Number(event.currentTarget.value))
       }}
     />
   )

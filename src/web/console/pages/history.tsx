@@ -77,8 +77,10 @@ const Controls = ({ view, show }: Showing) => (
 )
 
 const Happened = ({ history, view, show }: Showing & Readonly<{ history: History }>) => {
-  const [at, setAt] = useState<number | null>(null)
+  const [pointed, setAt] = useState<number | null>(null)
   const { parts, part_s, all } = history
+  // Another span may have fewer parts than the one that was pointed into.
+  const at = pointed !== null && pointed < parts.length ? pointed : null
   const marks = useMemo(() => history.marks.map(({ at: moment, kind }) => ({ at: moment, isBad: kind !== 'began' })), [history])
   const requests = useMemo(() => requestSeries(all), [all])
   const times = useMemo(() => timeSeries(all), [all])
