@@ -29,6 +29,8 @@ const ACCOUNTS = ['acc_0', 'acc_1']
 const KEYS = 5
 /** Of both plans an account has a key. */
 const PLANS = ['default', 'small']
+/** Most windows that begin are hours. */
+const PERS_DRAWN = ['hour', 'hour', ...PERS] as const
 /** Back, within what a clock is waited for and beyond, and ahead, to the next hour, day and week. */
 const CLOCK_STEPS_H = [-200, -30, -20, -2, -0.3, 0.3, 1, 1, 1, 20, 24 * 7]
 /** So near to the end of an hour does a clock come that steps there, so that what runs is admitted before it and ends behind it. */
@@ -364,11 +366,10 @@ export class Simulation {
   }
 
   /** The customer's at most as large as the operator's, so that it is done unless another act comes between. */
-  #budget(): void {
-    const keyId = this.#pick([...this.#books.keys.keys()])
+  #budget(keyId = this.#pick([...this.#books.keys.keys()])): void {
     const accountId = this.#accountOf(keyId)
     const ofKey = this.#random() < 0.6
-    const [id, per, setBy] = [ofKey ? keyId : accountId, this.#pick(PERS), this.#pick(SET_BY)]
+    const [id, per, setBy] = [ofKey ? keyId : accountId, this.#pick(PERS_DRAWN), this.#pick(SET_BY)]
     const drawn = this.#random() < 0.25 ? null : BigInt(Math.floor(this.#random() * 80_000_000)) * 503n
     const most = setBy === 'customer' ? this.#windows.capBy(id, per, 'operator') : undefined
     const cap = drawn !== null && most !== undefined && drawn > most ? most : drawn
@@ -671,6 +672,7 @@ export class Simulation {
         if (account !== undefined) account.creditedPicos += amountPicos
       })
       await this.#settleDown()
+      if (this.#random() < 0.6) this.#budget(keyId)
     }
   }
 
