@@ -10,7 +10,7 @@ import { DAY_MS, dayAt, dayText } from '../../../src/core/utc.ts'
 import { HOUR_MS } from '../../../src/core/windows.ts'
 import { Workplace } from '../../cli/run.ts'
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts'
-import { DAYS, KEYS, MODELS, makeHistory, sumText } from '../../support/history.ts'
+import { DAYS, makeHistory, sumText } from '../../support/history.ts'
 import { type Operator, signInOperator } from '../../support/operator.ts'
 import type { Browser } from '../../support/people.ts'
 import { randomFrom, SEED } from '../../support/seed.ts'
@@ -72,18 +72,16 @@ function questions(count: number): readonly Question[] {
   const random = randomFrom(SEED)
   const one = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)] as T
   const today = dayAt(Date.now())
+  const receipts = gateway.receipts()
   return Array.from({ length: count }, () => {
     const [first, second] = [one(DIMENSIONS), one(DIMENSIONS)]
     const fromDay = today - Math.floor(random() * (DAYS + 1))
-    const filters: Partial<Record<Dimension, string>>[] = [
-      {},
-      { key: KEYS[1] },
-      { model: MODELS[0], tag: 'team:a' },
-      { account: 'acc_south' },
-      { outcome: 'complete' },
-    ]
+    // Nothing to two things that some request has.
+    const like = one(receipts)
+    const filtered = [one(DIMENSIONS), one(DIMENSIONS)].slice(0, Math.floor(random() * 3))
+    const only = Object.fromEntries(filtered.map((dimension) => [dimension, ID[dimension](like)]))
     const by = first === second ? [first] : [first, second]
-    return { by, step: one(STEPS), fromDay, toDay: fromDay + Math.floor(random() * (today - fromDay + 1)), only: one(filters) }
+    return { by, step: one(STEPS), fromDay, toDay: fromDay + Math.floor(random() * (today - fromDay + 1)), only }
   })
 }
 
