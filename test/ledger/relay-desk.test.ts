@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test'
 import type { FromThread } from '../../src/ledger/thread-messages.ts'
 import { RelayDesk } from '../../src/ledger/writing/relay-desk.ts'
+import { until } from '../support/until.ts'
 
 type Desk = ConstructorParameters<typeof RelayDesk>[0]
 
@@ -12,7 +13,7 @@ function makeDesk(spills: 'sound' | 'full' = 'sound') {
   const done: string[] = []
   const note = (what: string): undefined => void done.push(what)
   const store = {
-    relays: { join: () => 1, leave: () => note('leaves'), setGranting: () => undefined },
+    relays: { join: () => note('joins') ?? 1, leave: () => note('leaves'), setGranting: () => undefined },
     recover: () => {
       recovered++
       return 0
@@ -24,14 +25,14 @@ function makeDesk(spills: 'sound' | 'full' = 'sound') {
     takeAway: () => (spills === 'full' ? failed : note('is taken away')),
   }
   const said: FromThread[] = []
+  const loop = { isIdle: true, isSpillEmpty: true }
   const given = {
-    store,
-    loop: { isIdle: true, isSpillEmpty: true },
+    ...{ store, loop },
     spills: spilled,
     say: (one: FromThread) => said.push(one),
     now: () => 0,
   }
-  return { desk: new RelayDesk(given as unknown as Desk), recovered: () => recovered, done, said }
+  return { desk: new RelayDesk(given as unknown as Desk), recovered: () => recovered, done, said, loop }
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -56,7 +57,7 @@ test('what a relay has kept is read before it joins, and taken away before its b
   desk.obey({ kind: 'relayJoins', bootId: 'relay-1', now: 0, runs: { accounts: [], keys: [] } })
   desk.obey({ kind: 'relayGoes', boot: 1 })
   await turn()
-  expect(done).toEqual(['is read', 'is taken away', 'leaves'])
+  expect(done).toEqual(['is read', 'joins', 'is taken away', 'leaves'])
   desk.stop()
 })
 
@@ -67,5 +68,20 @@ test('where what relays have kept cannot be written, none joins and nothing is w
   await turn()
   expect(said).toEqual([{ kind: 'relayJoined', bootId: 'relay-1' }])
   expect(recovered()).toBe(0)
+  desk.stop()
+})
+
+test('a relay leaves only when all its tasks are answered, and nothing is waived while the ledger’s own spill keeps an end', async () => {
+  const { desk, recovered, done, loop } = makeDesk()
+  Object.assign(loop, { isIdle: false, isSpillEmpty: false })
+  desk.obey({ kind: 'relaysKnown' })
+  desk.obey({ kind: 'relayGoes', boot: 1 })
+  await turn()
+  expect([done, recovered()]).toEqual([[], 0])
+  loop.isIdle = true
+  await until(() => done.includes('leaves'), 'it leaves')
+  expect(recovered()).toBe(0)
+  loop.isSpillEmpty = true
+  await until(() => recovered() > 0, 'what it had in flight is waived')
   desk.stop()
 })

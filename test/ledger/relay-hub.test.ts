@@ -34,12 +34,15 @@ async function openHub() {
     },
     beginningOf: () => (isAlive ? 'then' : undefined),
   })
-  hub.through((thread) => {
-    heard.thread = thread
-    const opened = Promise.resolve({ recovered: 0, wasLeftOpen: false, replayed: [] })
-    return { opened, post: (message) => void posted.push(message), terminate: () => undefined }
-  })({ onEnd: () => undefined } as ThreadListener)
-  await Promise.resolve()
+  const beginThread = async (): Promise<void> => {
+    hub.through((thread) => {
+      heard.thread = thread
+      const opened = Promise.resolve({ recovered: 0, wasLeftOpen: false, replayed: [] })
+      return { opened, post: (message) => void posted.push(message), terminate: () => undefined }
+    })({ onEnd: () => undefined } as ThreadListener)
+    await Promise.resolve()
+  }
+  await beginThread()
   /** The relay connects and says what it has; the thread has not answered yet. */
   const connect = (hello: Hello) => {
     const connection: Connection = { pid: PID, unsentBytes: 0, send: () => undefined, close: () => undefined }
@@ -47,7 +50,9 @@ async function openHub() {
     return () => heard.hearing?.onClosed(connection)
   }
   const close = connect(HELLO)
-  heard.thread?.onRelay?.({ kind: 'relayJoined', bootId: 'relay-1', boot: BOOT, ledgerId: 'led', spill: { frames: 0, replayed: [] } })
+  const join = (): void =>
+    heard.thread?.onRelay?.({ kind: 'relayJoined', bootId: 'relay-1', boot: BOOT, ledgerId: 'led', spill: { frames: 0, replayed: [] } })
+  join()
   expect(await state.ask(BOOT, { kind: 'claim', claim: CLAIM })).toEqual({ kind: 'claimed' })
   const isRunning = (): boolean => state.ask(BOOT + 1, { kind: 'running', keyId: CLAIM.keyId, header: CLAIM.header }) === true
   expect(isRunning()).toBe(true)
@@ -55,7 +60,9 @@ async function openHub() {
     isAlive = false
   }
   const hasGone = (): boolean => posted.some((message) => message.kind === 'relayGoes' && message.boot === BOOT)
-  return { hub, connect, close, die, isRunning, hasGone, endThread: () => heard.thread?.onEnd() }
+  /** How often a thread was told that all relays are known. */
+  const known = (): number => posted.filter(({ kind }) => kind === 'relaysKnown').length
+  return { hub, connect, close, die, isRunning, hasGone, known, join, beginThread, endThread: () => heard.thread?.onEnd() }
 }
 
 test('a relay that dies while it joins again leaves no claim, and the thread frees its leases', async () => {
@@ -79,6 +86,23 @@ test('a relay that dies after the thread has ended leaves no claim for the relay
     die()
     close()
     await until(() => !isRunning(), 'its claim is free')
+  } finally {
+    hub.close()
+  }
+})
+
+test('a thread that begins anew is told that all relays are known, so that it may grant, once they have joined again, and not before', async () => {
+  const { hub, connect, known, join, beginThread, endThread } = await openHub()
+  try {
+    await until(() => known() === 1, 'the first thread is told')
+    endThread()
+    await beginThread()
+    let looks = 0
+    await until(() => looks++ > 20, 'relays were looked after')
+    expect(known()).toBe(1)
+    connect({ ...HELLO, isNew: false })
+    join()
+    await until(() => known() === 2, 'the next thread is told')
   } finally {
     hub.close()
   }

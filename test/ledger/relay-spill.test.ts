@@ -95,6 +95,18 @@ test('a relay whose spill was taken away, because it counts as gone, keeps nothi
   spill.close()
 })
 
+test('an end that a relay keeps in the moment in which its spill is taken away is not acknowledged', () => {
+  const path = join(makeFolder(), 'ledger.db.relay-1.spill')
+  const spill = new RelaySpill(path, () => undefined)
+  expect(spill.join({ boot: 1, ledgerId: 'led_1', frames: 0 })).toBe('in')
+  const takenAway = () => {
+    renameSync(path, `${path}.taken`)
+    return versionAt()
+  }
+  expect(spill.keep(ENDS, takenAway)).toBe(false)
+  spill.close()
+})
+
 test('a spill of another ledger at the place of a relay is left as it is', async () => {
   const path = pathOf()
   const foreign = `${path}.0a-1.spill`
