@@ -142,11 +142,12 @@ const post = (gateway: GatewayProcess, path: string, body: object, headers: Reco
 test('a repetition gets the first answer, and a conversation goes on, whichever relay hears of it', async () => {
   const gateway = await place.serve({ args: ['--processes', '3'] })
   const body = { model: 'claude-sonnet-5-5', max_tokens: 50, messages: [{ role: 'user', content: '[sim say=Only once]' }] }
-  const answers = await Promise.all(Array.from({ length: 30 }, () => post(gateway, '/v1/messages', body, { 'idempotency-key': 'one' })))
+  // No more than may join one answer: the kernel may lead them all to one relay.
+  const answers = await Promise.all(Array.from({ length: 16 }, () => post(gateway, '/v1/messages', body, { 'idempotency-key': 'one' })))
   expect(answers.map(({ status }) => status).filter((status) => status !== 200)).toEqual([])
   expect(new Set(await Promise.all(answers.map((answer) => answer.text()))).size).toBe(1)
   expect(new Set(answers.map(({ headers }) => headers.get('request-id'))).size).toBe(1)
-  expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(29)
+  expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(15)
   const other = await post(gateway, '/v1/messages', { ...body, max_tokens: 51 }, { 'idempotency-key': 'one' })
   expect(other.status).toBe(400)
   let previous: string | undefined
