@@ -231,13 +231,19 @@ test(
 )
 
 test(
-  'a reader sees keys and no button; an account of others is not there; who is in two accounts changes between them',
+  'a reader sees keys and budgets and no way to change them; an account of others is not there; who is in two accounts changes between them',
   async () => {
     for (const id of ['key_one', 'key_two', 'key_other']) await gateway.createKey({ id })
     const page = await signedIn('rea@example.com', { acc_one: 'reader', acc_two: 'owner' })
     await page.goto(`${origin}/cabinet/a/acc_one/keys`)
     await page.getByRole('cell', { name: /sk-…/ }).first().waitFor()
-    expect(await page.getByRole('main').locator('button:not(.as-head)').count()).toBe(0)
+    expect(await page.getByRole('main').locator('button:not(.as-head)').allTextContents()).toEqual(['Budgets…'])
+    await page.getByRole('button', { name: 'Budgets…' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('No budget').waitFor()
+    expect(await dialog.locator('input, select').count()).toBe(0)
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'hidden' })
     await page.getByLabel('Account').selectOption('acc_two')
     await page.getByRole('button', { name: 'New key' }).waitFor()
     expect(new URL(page.url()).pathname).toBe('/cabinet/a/acc_two/keys')
