@@ -1,6 +1,6 @@
 /**
- * How a page is looked at: axe-core finds nothing serious, and nothing is wider than the screen; in either theme, on a phone and a desktop. `PAGE_LOOKS` says at
- * how many of the four: two of them have both themes and both widths.
+ * How a page is looked at: axe-core finds nothing serious, and nothing is wider than the screen; in either theme, on a phone, a desktop and a wide
+ * screen. `PAGE_LOOKS` says at how many of the four: the first two have both themes, and a phone and a desktop.
  */
 
 import { expect } from 'bun:test'
@@ -12,7 +12,7 @@ export type Look = Readonly<{ colorScheme: 'light' | 'dark'; width: number }>
 const ALL_LOOKS: readonly Look[] = [
   { colorScheme: 'light', width: 360 },
   { colorScheme: 'dark', width: 1280 },
-  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'light', width: 1920 },
   { colorScheme: 'dark', width: 360 },
 ]
 /** How many of the four looks. */

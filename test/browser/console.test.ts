@@ -226,7 +226,8 @@ for (const look of LOOKS)
     expect(await page.evaluate('scrollY'), 'the first page begins at its top, where the ways to others are').toBe(0)
     for (const way of ['Overview', 'Upstreams', 'Catalog']) {
       await page.getByRole('link', { name: way, exact: true }).click()
-      await page.locator('.rows').first().waitFor()
+      // A table without rows yet has no height on a phone.
+      await page.locator('.rows').first().waitFor({ state: 'attached' })
       await lookAt(page, way)
     }
     expect(complaints).toEqual([])
