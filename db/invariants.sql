@@ -232,6 +232,11 @@ SELECT 'the mark of the sums by hour is the number of a receipt, or lower' AS ru
 FROM (SELECT max(value) AS summed FROM meta WHERE name = 'summed') m, (SELECT coalesce(max(number), 0) AS last FROM receipts) r
 WHERE m.summed IS NULL OR CAST(m.summed AS BIGINT) NOT BETWEEN 0 AND r.last;
 
+-- Without it the next rule would compare nothing.
+SELECT 'the first hour of which sums are whole is known' AS rule, 'hours_from' AS subject, 'none' AS stored, 0 AS high, 0 AS low
+FROM (SELECT max(value) AS told FROM meta WHERE name = 'hours_from') m
+WHERE m.told IS NULL;
+
 -- Both sides of an hour are two rows of one group. Of an hour before `hours_from` the row is a part: what a clock that stepped back added to it.
 WITH begun AS (SELECT CAST(value AS BIGINT) AS first_hour FROM meta WHERE name = 'hours_from'),
 sides AS (

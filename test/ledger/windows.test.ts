@@ -356,3 +356,13 @@ test('in a ledger that is made new every hour is checked, also one from before t
   expect(machine.differences().map(({ rule }) => rule)).toEqual(['what a key spent in an hour is the sum of its receipts'])
   machine.close()
 })
+
+test('where it is not known from which hour on sums are whole, verify says so, and is not silent about all of them', () => {
+  const machine = openMachine()
+  machine.ask(operateTask(createKey('key_0', { balanceUsd: '1' })))
+  machine.db.run("DELETE FROM meta WHERE name = 'hours_from'")
+  expect(machine.differences()).toEqual([
+    { rule: 'the first hour of which sums are whole is known', subject: 'hours_from', stored: 'none', recomputed: '0' },
+  ])
+  machine.close()
+})

@@ -123,6 +123,8 @@ postgresTest(
     expect(found('UPDATE receipts SET status = 200 WHERE number = 100')).toEqual([])
     expect(found('UPDATE receipts SET lane = 7 WHERE number = 300')).toEqual(['a row is what its hash says'])
     expect(found('UPDATE receipts SET lane = 0 WHERE number = 300')).toEqual([])
+    expect(found("DELETE FROM meta WHERE name = 'hours_from'")).toEqual(['the first hour of which sums are whole is known'])
+    expect(found("INSERT INTO meta (name, value) VALUES ('hours_from', '0')")).toEqual([])
     expect(found('DELETE FROM receipts WHERE number = 200')).toContain('the chain of an account has no gap')
     for (const machine of [first, second]) machine.close()
   },
