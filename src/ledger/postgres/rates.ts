@@ -31,7 +31,7 @@ export class PostgresRates implements SharedRates {
 
   /**
    * In one order for all nodes, so that no two wait for each other. What was sent and not answered may have been counted: again only what runs is said. What the server refused
-   * was not counted, and is said again.
+   * was not counted, and is said again; a refusal that comes behind a later correction says nothing of that one.
    */
   correct(corrections: readonly RateCorrection[], number: number): Promise<'done' | 'unavailable'> {
     const ordered = corrections.toSorted((a, b) => (a.owner.name < b.owner.name ? -1 : 1))
@@ -41,7 +41,7 @@ export class PostgresRates implements SharedRates {
       const text = JSON.stringify(ordered.map(({ owner, amounts }) => ({ ...textOfOwner(owner), ...(isSent ? NO_AMOUNTS : amounts) })))
       this.#lastCorrected = number
       const onRefused = (): void => {
-        if (!isSent) this.#lastCorrected = number - 1
+        if (!isSent && this.#lastCorrected === number) this.#lastCorrected = number - 1
       }
       const rows = await this.#ask('SELECT correct_rates($1, $2, $3, $4)', [text], onRefused)
       return rows === 'unavailable' ? rows : 'done'

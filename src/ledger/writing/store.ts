@@ -31,10 +31,10 @@ export type NotApplied = Readonly<{ kind: 'failed'; problem: string; isFenced?: 
 /** `settled`: ids of the requests that have a receipt now. `faults`: debits that the database refused, or whose receipts have other figures. */
 export type Replayed = Readonly<{ kind: 'replayed'; settled: readonly string[]; faults: readonly LedgerFault[] }>
 
-/** The relays of a file, each of which is a boot. Rules: processes.md "Relays". */
 /** `more`: another batch waits. `blocked`: a batch waits for a transaction that has not ended. */
 export type RolledUp = 'more' | 'none' | 'blocked'
 
+/** The relays of a file, each of which is a boot. Rules: processes.md "Relays". */
 export interface StoreRelays {
   /** Takes in a relay, which may have been one before; what it holds becomes its lease. Returns the relay's boot; undefined: the storage cannot take it now. */
   join(bootId: string, now: number, runs: RelayRuns): number | undefined

@@ -1,6 +1,6 @@
 /** Protects keys.md "Rates over nodes": Postgres counts as the memory of one process does, by its own clock, and a node that is gone runs nothing. */
 
-import { expect } from 'bun:test'
+import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { CountedRates } from '../../../src/ledger/counted-rates.ts'
 import type { NodeIdentity } from '../../../src/ledger/nodes.ts'
@@ -210,6 +210,48 @@ postgresTest(
     }
   },
 )
+
+test('a refusal that comes after a later correction was sent does not make that one count twice', async () => {
+  const sent: unknown[] = []
+  const waiting: Readonly<{ resolve: (rows: readonly never[]) => void; reject: (error: unknown) => void }>[] = []
+  const session = {
+    ask<Row>(_text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+      const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>()
+      sent.push((JSON.parse(String(values[3])) as readonly { input: number }[])[0]?.input)
+      waiting.push({ resolve, reject })
+      return promise
+    },
+  }
+  let giveUp = (): void => undefined
+  const patience = {
+    isOver: false,
+    whileHeard: <T>(working: Promise<T>): Promise<T | 'unavailable'> => {
+      const givenUp = new Promise<'unavailable'>((resolve) => {
+        giveUp = () => resolve('unavailable')
+      })
+      return Promise.race([working, givenUp])
+    },
+  }
+  const identity: NodeIdentity = { lane: 1, boot: 1, epoch: 1, bootId: 'boot' }
+  const rates = new PostgresRates({ session, identity: () => identity, patience })
+  const ended = { owner: owner('plan a p', { inputTokensPerMinute: 100 }, 0), amounts: { requests: 0, input: 7, output: 0 } }
+  const givenUp = (number: number): Promise<unknown> => {
+    const corrected = rates.correct([ended], number)
+    giveUp()
+    return corrected
+  }
+  expect(await givenUp(1)).toBe('unavailable')
+  const again = rates.correct([ended], 1)
+  waiting[1]?.resolve([])
+  expect(await again).toBe('done')
+  const next = rates.correct([ended], 2)
+  waiting[0]?.reject(new SessionFailure('55P03', 'it waited for a lock for too long'))
+  giveUp()
+  expect(await next).toBe('unavailable')
+  await Bun.sleep(0)
+  expect(await givenUp(2)).toBe('unavailable')
+  expect(sent).toEqual([7, 0, 7, 0])
+})
 
 postgresTest('a node that may not count, or whose connection fails, is told so', async () => {
   const url = await freshLedger()
