@@ -78,6 +78,22 @@ for (const of of ['key', 'account'] as const)
     expect(differencesOf(path)).toEqual([])
   })
 
+test('a budget of an account is told as one of the account, not as a change of each of its keys', async () => {
+  const all = await openAll(pathOf(), 2)
+  const [a] = all.relays as [TestRelay]
+  try {
+    const told = () => all.relays.map(({ changes }) => changes.filter(({ keyId }) => keyId === 'key_1').length)
+    const before = told()
+    const budget = { accountId: 'acc_1', keyId: null, per: 'day', capPicos: usd('3'), setBy: 'customer' } as const
+    expect((await a.ledger.operate({ kind: 'setBudget', ...budget, now: Date.now() }, ACT)).result).toBe('done')
+    const knows = ({ ledger }: TestRelay): boolean => ledger.keyBalanceOf('key_1')?.windows?.[0]?.capPicos === usd('3')
+    await until(() => all.relays.every(knows), 'both know the budget')
+    expect(told()).toEqual(before)
+  } finally {
+    await closeAll(all)
+  }
+})
+
 test('a key that an operator disables is refused by every relay, and a top-up is theirs at once', async () => {
   const all = await openAll(pathOf(), 2, '0.1')
   const [a, b] = all.relays as [TestRelay, TestRelay]

@@ -31,8 +31,8 @@ export function setBudget(writing: Writing, operation: OperationOf<'setBudget'>)
   }
   const inForce = { inForcePicos: statements.budgetInForce.get(of)?.cap ?? null }
   if (before === cap) return { ...UNCHANGED, ...inForce }
-  const keyIds = keyId === null ? statements.keyIdsOfAccount.all({ account: account.number }).map(({ id }) => id) : [keyId]
-  return { result: 'done', isNew: true, changed: keyIds, ...inForce }
+  // An account's budget is told as one of the account (writing/node-messages.ts): its owner may set it often, and it may have a thousand keys.
+  return { result: 'done', isNew: true, changed: keyId === null ? [] : [keyId], ...inForce }
 }
 
 export function setAccountPlan(writing: Writing, { kind, accountId, plan }: OperationOf<'setAccountPlan'>): UncommittedResult {

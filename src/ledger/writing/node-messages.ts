@@ -10,7 +10,7 @@ const HEAD_BYTES = 200
 
 /** The messages of an operator's write to the other nodes. */
 export const messagesOf = (lane: number, operation: Operation, changes: readonly KeyChange[]): readonly NodeMessage[] => {
-  const accountId = creditedBy(operation)
+  const accountId = accountOf(operation)
   return [
     ...keysMessages(lane, changes),
     ...(accountId === undefined ? [] : [{ kind: 'credit', lane, accountId } as const]),
@@ -18,11 +18,14 @@ export const messagesOf = (lane: number, operation: Operation, changes: readonly
   ]
 }
 
-function creditedBy(operation: Operation): string | undefined {
+/** The account whose balance, or whose budgets over all keys, the write changed. */
+function accountOf(operation: Operation): string | undefined {
   switch (operation.kind) {
     case 'credit':
     case 'redeemCode':
       return operation.accountId
+    case 'setBudget':
+      return operation.keyId === null ? operation.accountId : undefined
     case 'createKey':
       return operation.topUp === null ? undefined : (operation.accountId ?? operation.ownAccountId)
     default:
