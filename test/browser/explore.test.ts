@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { picos, toExactUsdText } from '../../src/core/money.ts'
 import { dayAt } from '../../src/core/utc.ts'
+import { VIEWS_MAX } from '../../src/people/views.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { makeHistory } from '../support/history.ts'
 import { createKey, holdRequest, settlement, usd } from '../support/ledger.ts'
@@ -182,11 +183,22 @@ test('a view is kept under a name, is opened with the days of then by its link, 
     await lookAt(page, 'the dialog of a view')
     await page.keyboard.press('Enter')
     await dialog.waitFor({ state: 'detached' })
+    const place = { personId: (await gateway.people().known('ann@example.com')).id, accountId: 'acc_north' }
+    for (let n = 1; n < VIEWS_MAX; n++) await gateway.people().views.save(place, { name: `one ${'of many '.repeat(4)}${n}`, view: '{}' })
+    await page.reload()
     await page.getByRole('button', { name: '12 months' }).click()
     await page.waitForURL(/step=month/)
     await page.setViewportSize({ width: 390, height: 800 })
     await menu.locator('summary').click()
     await lookAt(page, 'the menu of views')
+    expect(await menu.getByRole('link').count()).toBe(VIEWS_MAX)
+    expect((await menu.locator('.menu-open').boundingBox())?.height).toBeLessThan(800)
+    const heights = await menu
+      .locator('.kept')
+      .last()
+      .locator('a, button')
+      .evaluateAll((all) => all.map((one) => one.clientHeight))
+    expect((heights[0] ?? 0) / (heights[1] ?? 0), 'a long name makes its button no higher').toBeGreaterThan(1.5)
     expect((await menu.getByRole('link', { name: 'keys of the week' }).boundingBox())?.x).toBeGreaterThanOrEqual(0)
     await menu.getByRole('link', { name: 'keys of the week' }).click()
     await page.waitForURL(/step=day/)
