@@ -91,6 +91,15 @@ export const CABINET_PAGES: readonly SamplePage[] = [
       await page.getByRole('button', { name: 'Disable' }).scrollIntoViewIfNeeded()
     },
   },
+  {
+    name: 'budgets',
+    path: `${PATH}/keys`,
+    isSignedIn: true,
+    show: async (page) => {
+      await page.getByRole('button', { name: 'Budgets…' }).click()
+      await page.getByText('set by the operator').waitFor()
+    },
+  },
   { name: 'spend', path: `${SPENT}/spend`, isSignedIn: true, show: drawn },
   { name: 'spend-by-key', path: `${SPENT}/spend?range=90&by=key`, isSignedIn: true, show: drawn },
   { name: 'explore', path: `${SPENT}/explore?by=model,key`, isSignedIn: true, show: drawn },

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { Role } from '../../src/people/memberships.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
-import { createKey, sha256 } from '../support/ledger.ts'
+import { createKey, sha256, usd } from '../support/ledger.ts'
 import { startWatch } from '../support/until.ts'
 import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
@@ -254,6 +254,36 @@ test(
   TIMEOUT_MS,
 )
 
+test(
+  'an owner sets a budget of all keys together by keyboard, beside the operator’s and not above it; one of 0 is shown as used up',
+  async () => {
+    await gateway.createKey({ id: 'key_capped' })
+    const budget = { kind: 'setBudget', accountId: 'acc_capped', keyId: null, per: 'month', setBy: 'operator' } as const
+    await gateway.operate({ ...budget, capPicos: usd('3'), now: Date.now() })
+    const page = await signedIn('cap@example.com', { acc_capped: 'owner' })
+    await page.getByRole('button', { name: 'Budgets…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Budgets of all keys together' })
+    const set = async (limit: string): Promise<void> => {
+      await dialog.getByLabel('Budget', { exact: true }).fill(limit)
+      await page.keyboard.press('Enter')
+    }
+    const listed = dialog.getByRole('listitem')
+    await dialog.getByLabel('Window, by UTC').selectOption('month')
+    await set('3.5')
+    await dialog.getByText("The operator's budget is 3 USD per month, and yours may be less, not more").waitFor()
+    expect([await listed.count(), await dialog.locator('.meter.full').count()]).toEqual([1, 0])
+    await set('0')
+    await listed.filter({ hasText: 'set by an owner of the account' }).locator('.meter.full').waitFor()
+    expect(await listed.count()).toBe(2)
+    expect(await dialog.getByRole('heading').allTextContents()).toEqual(['Budgets of all keys together'])
+    await set('')
+    await listed.filter({ hasText: 'set by an owner of the account' }).waitFor({ state: 'detached' })
+    expect(await listed.count()).toBe(1)
+    await page.context().close()
+  },
+  TIMEOUT_MS,
+)
+
 for (const { colorScheme, width } of LOOKS)
   test(
     `axe-core finds nothing serious, and nothing is wider than the screen: ${colorScheme}, ${width} px`,
@@ -268,6 +298,11 @@ for (const { colorScheme, width } of LOOKS)
         .first()
         .waitFor()
       await lookAt(page, 'keys')
+      await page.getByRole('button', { name: 'Budgets…' }).click()
+      await page.getByLabel('Budget', { exact: true }).waitFor()
+      await lookAt(page, 'budgets')
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog').waitFor({ state: 'hidden' })
       await page
         .getByRole('button', { name: /Change/ })
         .first()

@@ -1,6 +1,6 @@
 /** Budgets by window in words: what is left of each, of how much, and until when. Rules: money.md "Budgets". */
 
-import { Meter } from './meter.tsx'
+import { Meter, shareOf } from './meter.tsx'
 import { usdNumber } from './show-usd.ts'
 import { Moment } from './time.tsx'
 import { Usd } from './usd.tsx'
@@ -38,7 +38,7 @@ export const BudgetList = ({ budgets, customer = 'the customer' }: Readonly<{ bu
           <div class="entry">
             <WindowLeft left={budget.left_usd} limit={budget.limit_usd} per={budget.per} resetsAt={budget.resets_at} />;{' '}
             <Usd exact={budget.spent_usd} /> spent ({whose(budget, customer)})
-            <Meter share={usdNumber(budget.spent_usd) / (usdNumber(budget.limit_usd) || 1)} />
+            <Meter share={shareOf(usdNumber(budget.spent_usd), usdNumber(budget.limit_usd))} />
           </div>
         </li>
       ))}

@@ -2,6 +2,9 @@
 
 const WARY_FROM = 0.8
 
+/** How much of a limit is used; one of 0 is used up. */
+export const shareOf = (used: number, limit: number): number => (limit === 0 ? 1 : used / limit)
+
 /** `share`: 0 to 1; more is shown as full. */
 export const Meter = ({ share }: Readonly<{ share: number }>) => {
   const state = share >= 1 ? 'full' : share >= WARY_FROM ? 'wary' : 'calm'

@@ -53,6 +53,8 @@ const SetBudget = ({ of, budgets, shown, changed }: SetOptions) => {
   const [per, setPer] = useState<Per>('day')
   const [limit, setLimit] = useState(() => capOf('day'))
   const act = useAct()
+  // The dialog of all keys is of budgets alone, that of a key is not.
+  const isAlone = of === 'account'
   const submit = (): void =>
     act.run(
       () => ask(budgets.post({ per, limit_usd: limit.trim() === '' ? null : limit.trim() })),
@@ -62,8 +64,8 @@ const SetBudget = ({ of, budgets, shown, changed }: SetOptions) => {
       },
     )
   return (
-    <Form act={act} kind="plain" fields={['per', 'limit_usd']} button="Set the budget" submit={submit}>
-      <h3>Budgets</h3>
+    <Form act={act} kind={isAlone ? 'primary' : 'plain'} fields={['per', 'limit_usd']} button="Set the budget" submit={submit}>
+      {!isAlone && <h3>Budgets</h3>}
       <BudgetList budgets={shown} customer={CUSTOMER} />
       <Choice
         label="Window, by UTC"

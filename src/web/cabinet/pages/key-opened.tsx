@@ -8,7 +8,7 @@ import { Badge } from '../../parts/badge.tsx'
 import { WindowLeft } from '../../parts/budgets.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
-import { Meter } from '../../parts/meter.tsx'
+import { Meter, shareOf } from '../../parts/meter.tsx'
 import { RequestOpened, Requests } from '../../parts/requests.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount, showDate, showDay } from '../../parts/show-time.ts'
@@ -93,7 +93,7 @@ const Status = ({ api, turn, refresh }: Part) => {
                 ) : (
                   <>
                     of <Usd exact={key.limit_usd_exact} />
-                    <Meter share={(key.spent_usd ?? 0) / (key.limit_usd || 1)} />
+                    <Meter share={shareOf(key.spent_usd ?? 0, key.limit_usd ?? 0)} />
                   </>
                 )}
               </dd>

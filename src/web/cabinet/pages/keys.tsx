@@ -5,7 +5,7 @@ import { useAsked } from '../../parts/ask.ts'
 import { Badge } from '../../parts/badge.tsx'
 import type { Column } from '../../parts/columns.ts'
 import { useKeyset } from '../../parts/keyset.ts'
-import { Meter } from '../../parts/meter.tsx'
+import { Meter, shareOf } from '../../parts/meter.tsx'
 import { asked, LeftOut, useHidden, useListChoice } from '../../parts/order.tsx'
 import { rateWords } from '../../parts/rate-words.ts'
 import { PageHead } from '../../parts/shell.tsx'
@@ -152,7 +152,7 @@ function columnsOf(
                 {' '}
                 of <Usd exact={limit_usd} />
               </span>
-              <Meter share={usdNumber(limit_usd) === 0 ? 1 : usdNumber(spent_usd) / usdNumber(limit_usd)} />
+              <Meter share={shareOf(usdNumber(spent_usd), usdNumber(limit_usd))} />
             </>
           )}
         </div>
