@@ -162,6 +162,8 @@ export type Operation =
   | Readonly<{ kind: 'setAccess'; email: string; accountId: string | null; access: 'owner' | 'reader' | 'operator' | 'none'; now: number }>
   /** Writes only the line, because the process reads its configuration anew. `changes`: how many settings become others. */
   | Readonly<{ kind: 'reload'; changes: number; now: number }>
+  /** Writes the line that nothing came of the reload of this time, and leaves its Idempotency-Key free. */
+  | Readonly<{ kind: 'refuseReload'; changes: number; now: number }>
   /** Writes only the line that says who gave whom a link to sign in by; the link is in the people's file. */
   | Readonly<{ kind: 'giveLink'; email: string; link: 'password' | 'sign-in'; listener: 'cabinet' | 'console'; now: number }>
   /** A token of the operator's API. `accountIds`: the accounts to which it is bound; empty: it sees all. */

@@ -15,6 +15,7 @@ import type { World } from '../world.ts'
 import { alertsOfGateway } from './alerts-of-gateway.ts'
 import type { Pages } from './mount.ts'
 import { type PeopleParts, peopleOfGateway } from './people-of-gateway.ts'
+import { reloadsOf } from './reloading.ts'
 import type { Site } from './site.ts'
 import { type TelegramAddress, telegramOfGateway } from './telegram-of-gateway.ts'
 
@@ -24,6 +25,7 @@ export type SiteParts = Readonly<{
   /** The configuration that is in force now. */
   config: () => Config
   readConfig: () => Config | ConfigProblems
+  /** Has all processes of this set read it anew, as a signal does. */
   askReload: () => void
   verifier: Verifier
   urls: PeopleParts['urls']
@@ -57,6 +59,7 @@ export function siteOfGateway({ stripeAddress, telegramAddress, urls, ...parts }
   const alerts = alertsOfGateway({ world, config, people: people.open, mailer, sendChat: telegram?.sendChat })
   const site: Site = {
     ...parts,
+    reloads: reloadsOf(parts),
     people: people.open,
     payments,
     waysToPay: () => config().payments,

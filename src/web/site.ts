@@ -11,6 +11,7 @@ import type { Payments } from '../payments/payments.ts'
 import type { People } from '../people/people.ts'
 import type { UpstreamPool } from '../upstream/pool.ts'
 import type { World } from '../world.ts'
+import type { Reloads } from './reloading.ts'
 
 export type Site = Readonly<{
   world: World
@@ -36,8 +37,8 @@ export type Site = Readonly<{
   config: () => Config
   /** Reads the file anew, as a reload would. */
   readConfig: () => Config | ConfigProblems
-  /** Has all processes of this set read it anew, as a signal does. */
-  askReload: () => void
+  /** Reloads of this process: console and operator's API ask for them as one act. */
+  reloads: Reloads
   /** Looks over the whole ledger. */
   verifier: Verifier
   /** Requests of all processes and nodes by minute and hour. */

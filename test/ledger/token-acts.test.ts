@@ -157,3 +157,23 @@ describe('under an Idempotency-Key', () => {
     expect(operate(withRef('crd_3'), by('tok_shop', once('k', 'invoice')))).toEqual({ ...DONE, repeats: { target: 'crd_1', at: NOW } })
   })
 })
+
+test('a reload that was refused behind its line leaves the header free, also where its token was revoked meanwhile', () => {
+  expect(operate(token('shop').operation)).toEqual(DONE)
+  const reload: Operation = { kind: 'reload', changes: 2, now: NOW }
+  const refusal: Operation = { ...reload, kind: 'refuseReload' }
+  const act = by('tok_shop', once('k-1', 'reload'))
+  expect(operate(reload, act)).toEqual(DONE)
+  expect(operate(reload, act)).toMatchObject({ repeats: { at: NOW } })
+  // Of another request under the same header nothing is taken back.
+  expect(operate(refusal, by('tok_shop', once('k-1', 'another')))).toEqual(DONE)
+  expect(operate(reload, act)).toMatchObject({ repeats: { at: NOW } })
+  expect(operate({ ...refusal, now: NOW + 1 }, act)).toEqual(DONE)
+  expect(rows('SELECT * FROM api_writes')).toEqual([])
+  expect(operate({ ...reload, now: NOW + 2 }, act)).toEqual(DONE)
+  operate({ kind: 'revokeToken', tokenId: 'tok_shop', now: NOW + 3 })
+  expect(operate({ ...refusal, now: NOW + 4 }, act)).toEqual(DONE)
+  expect(rows('SELECT * FROM api_writes')).toEqual([])
+  const written = rows("SELECT action FROM audit_log WHERE target = 'configuration' ORDER BY id").map(({ action }) => action)
+  expect(written).toEqual(['reload', 'refuseReload', 'refuseReload', 'reload', 'refuseReload'])
+})

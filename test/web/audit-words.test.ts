@@ -54,6 +54,7 @@ for (const [action, before, after, sentence] of [
   ['giveLink', {}, { link: 'sign-in', listener: 'console' }, 'gave a link to sign in to IT (console)'],
   ['revokeToken', { name: 'shop', isRevoked: false }, { isRevoked: true }, 'revoked the token IT: “shop”'],
   ['reload', {}, { changes: 2 }, 'reloaded the IT: 2 settings changed'],
+  ['refuseReload', {}, { changes: 2 }, 'was refused the reload of the IT: the file had become another one, so nothing changed'],
   ['importKeys', {}, { accounts: 1, keys: 2_000, usd: '7.5' }, 'imported 1 account with 2,000 keys and $7.50 from IT'],
   [
     'failover',

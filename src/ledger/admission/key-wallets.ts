@@ -192,6 +192,7 @@ export class KeyWallets {
       case 'giveLink':
       case 'setChat':
       case 'reload':
+      case 'refuseReload':
       case 'createCodes':
       case 'importKeys':
       case 'disableCodes':

@@ -57,6 +57,7 @@ function perform(writing: Writing, operation: Operation): UncommittedResult {
     case 'setChat':
       return setChat(writing, operation)
     case 'reload':
+    case 'refuseReload':
       return noteOnce(writing, operation.kind, 'configuration', { changes: operation.changes })
     case 'createCodes':
       return createCodes(writing, operation)

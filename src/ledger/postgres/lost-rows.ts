@@ -35,7 +35,7 @@ function targetOf(operation: Operation): string {
   if ('upstream' in operation) return operation.upstream
   if (operation.kind === 'importKeys') return operation.system
   if (operation.kind === 'giveLink') return operation.email
-  if (operation.kind === 'reload') return 'configuration'
+  if (operation.kind === 'reload' || operation.kind === 'refuseReload') return 'configuration'
   return operation.kind === 'setAccess' ? (operation.accountId ?? operation.email) : operation.accountId
 }
 

@@ -219,6 +219,9 @@ const tokenWrites = (db: Connection) => ({
      ON CONFLICT (token_number, header_hash) DO UPDATE
        SET request_hash = excluded.request_hash, target = excluded.target, expires_at = excluded.expires_at`,
   ),
+  dropApiWrite: db.query<undefined, { token: number; headerHash: Buffer; requestHash: Buffer }>(
+    'DELETE FROM api_writes WHERE token_number = $token AND header_hash = $headerHash AND request_hash = $requestHash',
+  ),
   /** A few at a time, with each write of the same token: twice what a write adds. */
   forgetApiWrites: db.query<undefined, { token: number; now: number }>(
     `DELETE FROM api_writes WHERE token_number = $token AND header_hash IN (

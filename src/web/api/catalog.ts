@@ -7,7 +7,6 @@ import type { Model, Plan } from '../../core/catalog.ts'
 import { type Picos, picos, toExactUsdText } from '../../core/money.ts'
 import type { Rates } from '../../core/pricing.ts'
 import { ratesAsSet } from '../../core/token-buckets.ts'
-import { reloadsOf } from '../reloading.ts'
 import type { Site } from '../site.ts'
 import { refuse } from './answers.ts'
 import { callerMacro } from './caller.ts'
@@ -17,7 +16,7 @@ import { whatIf } from './what-if.ts'
 const RELOAD = t.Object({ digest: t.String({ maxLength: 100, description: 'Look again at what a reload would change' }), reason: REASON })
 
 export const catalogRoutes = (site: Site, acts: ConsoleActs) => {
-  const reloads = reloadsOf(site)
+  const { reloads } = site
   return new Elysia({ name: 'catalog', prefix: '/console/api' })
     .use(callerMacro(site.people, 'console'))
     .get(

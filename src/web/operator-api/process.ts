@@ -2,10 +2,9 @@
 
 import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
+import type { ReloadPreview } from '../../config/reload-preview.ts'
 import { isoOrNull, isoTime } from '../../core/utc.ts'
-import type { Operation } from '../../ledger/operation.ts'
 import type { Verification } from '../../ledger/reading/verifier.ts'
-import { type Reloads, reloadsOf } from '../reloading.ts'
 import type { ApiCaller } from './caller.ts'
 import { answer, ERRORS, Failure, missing, wrong } from './failure.ts'
 import type { Parts } from './parts.ts'
@@ -76,43 +75,42 @@ const ASKED = sent(
   { title: 'ReloadBody' },
 )
 
-function preview(reloads: Reloads) {
-  const { without_effect: _unused, ...shown } = reloads.preview()
-  return shown
+function shown({ without_effect: _unused, ...preview }: ReloadPreview) {
+  return preview
 }
 
 type Asked = Readonly<{ reason?: string | undefined; digest?: string | undefined }>
 
 /** The line of the audit log comes before the effect, as with every act. Without a digest it is a reload of what the file has become by then, as SIGHUP is. */
-async function reload({ site, world, acts: { perform } }: Parts, reloads: Reloads, caller: ApiCaller, { reason, digest }: Asked) {
-  const found = preview(reloads)
+async function reload({ site, world, acts: { perform } }: Parts, caller: ApiCaller, { reason, digest }: Asked) {
+  const done = await site.reloads.reload<Failure | 'repeats'>(digest, async (operation) => {
+    const noted = await perform(caller, operation, reason)
+    if (noted instanceof Failure) return noted
+    return noted.repeats === undefined ? undefined : 'repeats'
+  })
+  const found = shown(done.preview)
   /** A repetition is answered although the file has become another one since. */
   const refused = async (why: Failure) => {
-    const done = await perform(caller, { kind: 'reload', changes: found.changes.length, now: world.clock.now() }, reason, why)
-    return done instanceof Failure ? done : found
+    const operation = { kind: 'reload', changes: found.changes.length, now: world.clock.now() } as const
+    const repeated = await perform(caller, operation, reason, why)
+    return repeated instanceof Failure ? repeated : found
   }
-  const [first] = found.problems
-  if (first !== undefined)
-    return refused(new Failure(400, `The configuration has mistakes, and nothing changes; ${first.path}: ${first.message}`))
-  // A repetition would find the line of this very call, and be told that the reload was asked for.
-  let isNoted = false
-  const note = async (operation: Operation): Promise<Failure | 'repeats' | undefined> => {
-    const done = await perform(caller, operation, reason)
-    if (done instanceof Failure) return done
-    isNoted = done.repeats === undefined
-    return isNoted ? undefined : 'repeats'
+  switch (done.result) {
+    case 'asked':
+    case 'already':
+    case 'nothing':
+      return found
+    case 'not noted':
+      return done.refusal === 'repeats' ? found : done.refusal
+    case 'mistakes':
+      return refused(mistaken(found.problems))
+    case 'stale':
+      return refused(wrong('digest', 'What a reload would change is no longer this; look again'))
   }
-  if (digest === undefined) {
-    const refusal = await note({ kind: 'reload', changes: found.changes.length, now: world.clock.now() })
-    if (refusal instanceof Failure) return refusal
-    if (refusal === undefined) site.askReload()
-    return found
-  }
-  const done = await reloads.reload(digest, note)
-  if (done.result === 'not noted') return done.refusal === 'repeats' ? found : done.refusal
-  if (done.result !== 'stale') return found
-  const stale = wrong('digest', 'What a reload would change is no longer this; look again')
-  return isNoted ? stale : refused(stale)
+}
+
+function mistaken([first]: ReloadPreview['problems']): Failure {
+  return new Failure(400, `The configuration has mistakes, and nothing changes; ${first?.path}: ${first?.message}`)
 }
 
 const detail = (operationId: string, summary: string, description: string) => ({ operationId, tags: ['Gateway'], summary, description })
@@ -121,15 +119,14 @@ const ACTS = { scope: 'all', reach: 'gateway' } as const
 
 export function processRoutes(parts: Parts) {
   const { site, macro } = parts
-  const reloads = reloadsOf(site)
   return new Elysia({ name: 'operator api process' })
     .use(macro)
-    .get('/reload', () => answer(preview(reloads)), {
+    .get('/reload', () => answer(shown(site.reloads.preview())), {
       token: LOOKS,
       response: { 200: RELOAD, ...ERRORS },
       detail: detail('previewReload', 'Preview a reload', 'What the configuration file would change, and its mistakes.'),
     })
-    .post('/reload', async ({ caller, body }) => answer(await reload(parts, reloads, caller, body)), {
+    .post('/reload', async ({ caller, body }) => answer(await reload(parts, caller, body)), {
       token: ACTS,
       body: ASKED,
       response: { 200: RELOAD, ...ERRORS },

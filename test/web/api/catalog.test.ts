@@ -5,6 +5,7 @@ import { differences } from '../../../src/config/difference.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { priceList } from '../../../src/config/prices.ts'
 import { type Picos, picos, ZERO } from '../../../src/core/money.ts'
+import { apiClient } from '../../support/api-client.ts'
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { type Operator, signInOperator } from '../../support/operator.ts'
 
@@ -184,7 +185,34 @@ test('two operators who press at once reload once, with one line of the audit lo
   }
 })
 
-test('a file that is written while the audit log is written is not taken over', async () => {
+test('console and API that ask at once reload once, with one line: a look of one is good for the other', async () => {
+  read = changedModel(5n)
+  const { digest } = await preview()
+  const api = await apiClient(gateway, { name: 'shop' })
+  expect((await api.get('/reload')).body).toMatchObject({ digest })
+  const [count, written] = [reloads, (await lines()).length]
+  const over = (body: object, once?: string) => api.post('/reload', body, once)
+  const answers = await Promise.all([over({ digest }, 'one'), press(digest), over({}, 'two'), over({ digest })])
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  expect([reloads, (await lines()).length]).toEqual([count + 1, written + 1])
+  // Each is a write under its key, also the one that found the reload under way.
+  read = changedModel(6n)
+  for (const repeated of [over({ digest }, 'one'), over({}, 'two')]) expect((await repeated).status).toBe(200)
+  expect([reloads, (await lines()).length]).toEqual([count + 1, written + 1])
+})
+
+test('who presses while another is refused behind its line is refused as well, and not told that it is under way', async () => {
+  read = changedModel(7n)
+  const { digest } = await preview()
+  const count = reloads
+  let looks = 0
+  read = (inForce) => changedModel(looks++ === 0 ? 7n : 8n)(inForce)
+  const pressed = await Promise.all([press(digest), press(digest)])
+  expect(pressed.map(({ status }) => status)).toEqual([409, 409])
+  expect(reloads).toBe(count)
+})
+
+test('a file that is written while the audit log is written is not taken over, and the log says that nothing came of it', async () => {
   read = changedModel(3n)
   const { digest } = await preview()
   gateway.reload({})
@@ -193,6 +221,8 @@ test('a file that is written while the audit log is written is not taken over', 
   read = (inForce) => changedModel(looks++ === 0 ? 3n : 4n)(inForce)
   expect(await press(digest)).toMatchObject({ status: 409 })
   expect([reloads, looks]).toEqual([count, 2])
+  const refusals = ((await ask('audit?action=refuseReload')) as { data: object[] }).data
+  expect(refusals[0]).toMatchObject({ action: 'refuseReload', target: 'configuration', after: { changes: expect.any(Number) } })
   // It is under way only where it was asked for: back as it was looked at, it is reloaded.
   read = changedModel(3n)
   expect(await press(digest)).toMatchObject({ status: 200, body: { already: false } })

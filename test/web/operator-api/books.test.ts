@@ -214,19 +214,32 @@ test('a reload with the digest of a preview is that change or none', async () =>
   expect(reloads).toBe(before + 1)
 })
 
-test('a reload whose file changes behind its line is refused, and is not taken for its own repetition', async () => {
+test('a reload whose file changes behind its line is refused, however often it is asked for, and the log says so', async () => {
   const by = (more: number): ReadConfig => {
     return (inForce) => ({ ...inForce, limits: { ...inForce.limits, drainMs: inForce.limits.drainMs + more } })
   }
   read = by(31)
   const { digest } = await done(all.get('/reload'))
-  const before = [reloads, (await rows(all, '/audit?action=reload')).data.length] as const
-  // The looks of one call: what is asked, whether it is still so, and whether it is so behind the line.
+  const written = async () => [
+    (await rows(all, '/audit?action=reload')).data.length,
+    (await rows(all, '/audit?action=refuseReload')).data.length,
+  ]
+  const [before, [asked = 0, refusals = 0]] = [reloads, await written()]
+  // The looks of one call: whether it is what was asked for, and whether it is so behind the line.
   let looks = 0
-  read = (inForce) => by(++looks <= 2 ? 31 : 32)(inForce)
-  const refused = await all.post('/reload', { digest }, 'behind-1')
-  expect([refused.status, JSON.stringify(refused.body)]).toEqual([400, expect.stringContaining('digest: ')])
-  expect([reloads, (await rows(all, '/audit?action=reload')).data.length]).toEqual([before[0], before[1] + 1])
+  read = (inForce) => by(++looks === 1 ? 31 : 32)(inForce)
+  const ask = () => all.post('/reload', { digest, reason: 'more' }, 'behind-1')
+  for (const call of ['the call', 'its repetition']) {
+    const refused = await ask()
+    expect([call, refused.status, JSON.stringify(refused.body)]).toEqual([call, 400, expect.stringContaining('digest: ')])
+  }
+  expect([reloads, await written()]).toEqual([before, [asked + 1, refusals + 1]])
+  expect(await auditOf('refuseReload')).toMatchObject({ actor: 'token:all', target: 'configuration', reason: 'more' })
+  // What was refused leaves the header free: back as it was looked at, it is reloaded.
+  read = by(31)
+  await done(ask())
+  await done(ask())
+  expect([reloads, await written()]).toEqual([before + 1, [asked + 2, refusals + 1]])
 })
 
 test('a repeated reload is the first one, whatever the file has become since, and asks for no other', async () => {

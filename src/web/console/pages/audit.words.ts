@@ -35,6 +35,7 @@ export const ACTIONS: Readonly<Record<string, string>> = {
   createToken: 'token made',
   revokeToken: 'token revoked',
   reload: 'configuration reloaded',
+  refuseReload: 'reload refused',
   failover: 'Postgres failed over',
   importKeys: 'keys imported',
 }
@@ -93,6 +94,7 @@ const SENTENCES: Readonly<Record<string, (line: Line) => Sentence>> = {
     tail: `: ${quoted(after['name'])}, scope ${text(after['scope'])}, ${typeof after['expiresAt'] === 'number' ? `until ${day(after['expiresAt'])}` : 'never expires'}`,
   }),
   reload: ({ after }) => ({ verb: 'reloaded the', tail: `: ${counted(Number(after['changes'] ?? 0), 'setting')} changed` }),
+  refuseReload: () => ({ verb: 'was refused the reload of the', tail: ': the file had become another one, so nothing changed' }),
   importKeys: ({ after }) => ({
     verb: `imported ${counted(Number(after['accounts'] ?? 0), 'account')} with ${counted(Number(after['keys'] ?? 0), 'key')} and ${usd(after['usd'])} from`,
     tail: '',
