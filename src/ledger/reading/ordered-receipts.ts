@@ -41,9 +41,9 @@ export class OrderedReceipts {
   readonly #pages: ReceiptPages
 
   /** `db`: a connection that gives integers as bigints. */
-  constructor(db: Connection) {
+  constructor(db: Connection, pages = new ReceiptPages(db)) {
     this.#db = db
-    this.#pages = new ReceiptPages(db)
+    this.#pages = pages
   }
 
   /** Undefined: `after` is no receipt of this key or account. */

@@ -28,7 +28,6 @@ export type PageQuery = ReceiptFilter &
     limit: number
   }>
 
-/** Several accounts with more keys than this are not walked key by key. */
 const KEYS_MAX = 10_000
 /** How many rows are read at once if a filter may refuse them. */
 const FILTERED_TOGETHER = 512
@@ -36,10 +35,12 @@ const FILTERED_TOGETHER = 512
 export class ReceiptPages {
   readonly #db: Connection
   readonly #rows: ReturnType<typeof prepare>
+  readonly #keysMax: number
 
-  /** `db`: a connection that gives integers as bigints. */
-  constructor(db: Connection) {
+  /** `db`: a connection that gives integers as bigints. `keysMax`: several accounts with more keys than this are not walked key by key. */
+  constructor(db: Connection, keysMax = KEYS_MAX) {
     this.#db = db
+    this.#keysMax = keysMax
     this.#rows = prepare(db)
   }
 
@@ -88,12 +89,12 @@ export class ReceiptPages {
   /** Whether a page of them can walk through their keys: a key, keys or an account always, several accounts where they have few. */
   isWalked(of: ReceiptsOf): boolean {
     if (of.keyIds !== undefined || of.accountIds?.length === 1) return true
-    return of.accountIds !== undefined && this.#keyNumbers(of).length <= KEYS_MAX
+    return of.accountIds !== undefined && this.#keyNumbers(of).length <= this.#keysMax
   }
 
   #keyNumbers({ keyIds, accountIds }: ReceiptsOf): readonly number[] {
     const accounts = accountIds === undefined ? null : JSON.stringify(accountIds)
-    const rows = accountIds?.length === 1 ? Number.MAX_SAFE_INTEGER : KEYS_MAX + 1
+    const rows = accountIds?.length === 1 ? Number.MAX_SAFE_INTEGER : this.#keysMax + 1
     const found =
       keyIds === undefined
         ? this.#rows.numbersOfAccounts.all({ accounts, rows })

@@ -8,8 +8,9 @@ import fc from 'fast-check'
 import { OUTCOMES } from '../../../src/core/outcome.ts'
 import type { ReceiptRow } from '../../../src/ledger/columns/receipt.ts'
 import { ConsoleReads } from '../../../src/ledger/reading/console-reads.ts'
-import { RECEIPT_ORDERS, type ReceiptOrder } from '../../../src/ledger/reading/ordered-receipts.ts'
+import { OrderedReceipts, RECEIPT_ORDERS, type ReceiptOrder } from '../../../src/ledger/reading/ordered-receipts.ts'
 import type { ReceiptsOf } from '../../../src/ledger/reading/receipt-filter.ts'
+import { ReceiptPages } from '../../../src/ledger/reading/receipt-pages.ts'
 import { orderedReceipts } from '../../../src/web/api/ordered-receipts.ts'
 import { type Machine, makePath } from '../../support/ledger.ts'
 import { randomFrom, SEED } from '../../support/seed.ts'
@@ -19,12 +20,15 @@ const REQUESTS = 150
 const LATER = 2 ** 48 - 1
 
 let machine: Machine
-let reads: ConsoleReads
+/** With the product's bound on the keys of several accounts, and as if any had more keys than are walked. */
+let within: OrderedReceipts
+let beyond: OrderedReceipts
 let all: readonly ReceiptRow[]
 beforeAll(() => {
   machine = writeVaried(makePath(), randomFrom(SEED), REQUESTS)
-  reads = new ConsoleReads(machine.db)
-  all = reads.receipts({ kind: 'allReceipts', limit: 10_000 })?.rows ?? []
+  within = new OrderedReceipts(machine.db)
+  beyond = new OrderedReceipts(machine.db, new ReceiptPages(machine.db, 0))
+  all = new ConsoleReads(machine.db).receipts({ kind: 'allReceipts', limit: 10_000 })?.rows ?? []
 })
 afterAll(() => machine.close())
 
@@ -36,7 +40,7 @@ const figureOf = (order: ReceiptOrder, { costPicos, usage, durationMs }: Receipt
     time: BigInt(durationMs),
   })[order]
 
-test('every receipt of the filter once, the greatest figure first, page by page', async () => {
+test('every receipt of the filter once, the greatest figure first, page by page, also of accounts with too many keys to walk', async () => {
   expect(all.length).toBeGreaterThan(REQUESTS / 2)
   const keys = [...new Set(all.map(({ keyId }) => keyId))]
   const models = [...new Set(all.map(({ modelId }) => modelId))]
@@ -53,16 +57,13 @@ test('every receipt of the filter once, the greatest figure first, page by page'
       fc.option(fc.subarray(models, { minLength: 1 })),
       fc.option(fc.subarray([...OUTCOMES], { minLength: 1 })),
       fc.integer({ min: 1, max: 40 }),
-      async (order, who: ReceiptsOf, modelIds, outcomes, limit) => {
+      fc.boolean(),
+      async (order, who: ReceiptsOf, modelIds, outcomes, limit, isWithin) => {
         const wanted = { of: who, ...(modelIds === null ? {} : { modelIds }), ...(outcomes === null ? {} : { outcomes }) }
         const found: ReceiptRow[] = []
         for (let after: string | undefined; ; ) {
           const asked = { ...wanted, order: `-${order}` as const, limit, ...(after === undefined ? {} : { after }) }
-          const page = await orderedReceipts(
-            (query) => Promise.resolve(reads.orderedReceipts({ kind: 'orderedReceipts', ...query })),
-            asked,
-            LATER,
-          )
+          const page = await orderedReceipts((query) => Promise.resolve((isWithin ? within : beyond).part(query)), asked, LATER)
           if (page === undefined || typeof page === 'string' || page instanceof Response) throw new Error('no such page')
           expect(page.since).toBeNull()
           found.push(...page.rows)
