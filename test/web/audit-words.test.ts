@@ -1,7 +1,8 @@
 /** A line of the audit log reads as a sentence, with the values before and after in the units that people know; an act without words of its own shows its values. Rules: operator.md "Audit". */
 
 import { expect, test } from 'bun:test'
-import { ACTIONS, actorWords, sentenceOf } from '../../src/web/console/pages/audit.words.ts'
+import { actorWords } from '../../src/web/console/pages/actor.words.ts'
+import { ACTIONS, sentenceOf } from '../../src/web/console/pages/audit.words.ts'
 
 const at = Date.UTC(2026, 10, 27, 12)
 const said = (action: string, before: object, after: object): string => {
@@ -35,12 +36,7 @@ for (const [action, before, after, sentence] of [
   ['setKeyLimit', { limitUsd: '5' }, { limitUsd: null }, 'set the limit of IT: $5.00 → none'],
   ['setKeyExpiry', { expiresAt: null }, { expiresAt: at }, 'set the expiry of IT: never → 27 Nov 2026'],
   ['rotateKey', { display: 'sk-…aaaa' }, { display: 'sk-…bbbb', oldValidUntil: null }, 'gave a new secret to IT: sk-…aaaa → sk-…bbbb'],
-  [
-    'createCodes',
-    {},
-    { name: 'fair', count: 1_500, usd: '5', expiresAt: at },
-    'made 1,500 codes of $5.00 in IT, “fair”, valid until 27 Nov 2026',
-  ],
+  ['createCodes', {}, { name: 'fair', count: 1_500, usd: '5', expiresAt: at }, 'made 1,500 codes of $5.00 in IT, valid until 27 Nov 2026'],
   ['setUpstreamOut', { isOut: false }, { isOut: true }, 'took out the upstream IT'],
   ['setAccess', {}, { email: 'a@example.com', access: 'owner' }, 'made a@example.com owner of IT'],
   ['setAccess', {}, { email: 'a@example.com', access: 'none' }, 'took the access of a@example.com to IT'],
@@ -52,7 +48,7 @@ for (const [action, before, after, sentence] of [
     'switched off the alerts of the chat 7 of a@b.example in IT',
   ],
   ['giveLink', {}, { link: 'sign-in', listener: 'console' }, 'gave a link to sign in to IT (console)'],
-  ['revokeToken', { name: 'shop', isRevoked: false }, { isRevoked: true }, 'revoked the token IT: “shop”'],
+  ['revokeToken', { name: 'shop', isRevoked: false }, { isRevoked: true }, 'revoked the token IT'],
   ['reload', {}, { changes: 2 }, 'reloaded the IT: 2 settings changed'],
   ['refuseReload', {}, { changes: 2 }, 'was refused the reload of the IT: the file had become another one, so nothing changed'],
   ['importKeys', {}, { accounts: 1, keys: 2_000, usd: '7.5' }, 'imported 1 account with 2,000 keys and $7.50 from IT'],
@@ -62,7 +58,7 @@ for (const [action, before, after, sentence] of [
     { server: 'b', requests: 3, usd: '0.25', acts: 1 },
     'wrote again what a failover had lost in IT: 3 requests of $0.25 and 1 act, server a → b',
   ],
-  ['createToken', {}, { name: 'shop', scope: 'all', expiresAt: null }, 'made the token IT: “shop”, scope all, never expires'],
+  ['createToken', {}, { name: 'shop', scope: 'all', expiresAt: null }, 'made the token IT: scope all, never expires'],
   ['setAccountTags', {}, { tagsUserIds: true }, 'made the ids of end users tags of the account IT'],
   ['setAccountPlan', { plan: null }, { plan: 'pro' }, 'set the plan of new keys of IT: “default” → “pro”'],
   ['renameAccount', { name: 'a' }, { name: 'b' }, 'renamed the account IT: “a” → “b”'],

@@ -29,7 +29,7 @@ export type AttemptsQuery = Paging & Range & Readonly<{ requestId: string | unde
 /** Days are whole UTC days since 1970, both included. */
 export type UsageQuery = Paging & Readonly<{ keyId?: string; accountId?: string; fromDay?: number; toDay?: number }>
 
-/** `targetName`: the name of the account or key that the line is about, as it is now; null where it is about something else. */
+/** `targetName`: the name of the account, key, batch of codes or token that the line is about, as it is now; null where it is about something else. */
 export type AuditRow = typeof auditLog.$inferSelect & Readonly<{ targetName: string | null }>
 export type CreditRow = Pick<typeof credits.$inferSelect, 'id' | 'kind' | 'amountPicos' | 'ref' | 'actor' | 'reason' | 'createdAt'> &
   Readonly<{ accountId: string; accountName: string }>
@@ -48,7 +48,10 @@ export type UsageReport = Readonly<{
 /** The sums over all pages. */
 export type UsageTotal = Readonly<{ requests: number; costPicos: Picos; waivedPicos: Picos }>
 
-const TARGET_NAME = sql<string | null>`coalesce((select name from accounts where id = target), (select name from keys where id = target))`
+const nameIn = (table: 'accounts' | 'keys' | 'code_batches' | 'api_tokens') => sql.raw(`(select name from ${table} where id = target)`)
+const TARGET_NAME = sql<
+  string | null
+>`coalesce(${nameIn('accounts')}, ${nameIn('keys')}, ${nameIn('code_batches')}, ${nameIn('api_tokens')})`
 const LIMB = 1_000_000n
 
 export class OperatorLists {

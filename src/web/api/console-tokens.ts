@@ -29,7 +29,11 @@ export function consoleTokens({ world, people }: Site, { ask, perform, once, old
   const list = async (caller: Caller, after: string | undefined) => {
     if (after !== undefined && !/^\d{1,15}$/.test(after)) return missing()
     const page = await ask<'tokens'>(caller, { kind: 'tokens', limit: PAGE, ...(after === undefined ? {} : { after }) })
-    return page instanceof Response ? page : { data: page.rows.map((token) => tokenDocument(token, clock.now())), next_cursor: page.next }
+    if (page instanceof Response) return page
+    const accountIds = [...new Set(page.rows.flatMap((token) => token.accountIds))]
+    const found = accountIds.length === 0 ? {} : await ask<'names'>(caller, { kind: 'names', accountIds, keyIds: [] })
+    const names = found instanceof Response ? {} : found
+    return { data: page.rows.map((token) => tokenDocument(token, names, clock.now())), next_cursor: page.next }
   }
   const create = async (
     caller: Caller,
@@ -67,12 +71,13 @@ export function consoleTokens({ world, people }: Site, { ask, perform, once, old
   )
 }
 
-const tokenDocument = (token: TokenRow, now: number) => ({
+/** `names`: of accounts; one that cannot be read now is ''. */
+const tokenDocument = (token: TokenRow, names: Readonly<Record<string, string>>, now: number) => ({
   id: token.id,
   name: token.name,
   display: token.display,
   scope: token.scope,
-  account_ids: [...token.accountIds],
+  accounts: token.accountIds.map((id) => ({ id, name: names[id] ?? '' })),
   state: tokenStateOf(token, now),
   created_at: isoTime(token.createdAt),
   expires_at: isoTime(token.expiresAt),

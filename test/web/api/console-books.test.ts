@@ -158,7 +158,7 @@ test('a token of the operator’s API is made once, whose secret one form gets, 
   expect(await made(console.post('/api/tokens', form))).toEqual(token)
   expect(String(token['secret'])).toMatch(/^tgop_\w{43}$/)
   const list = async () => ((await console.get('/api/tokens')).body as Rows).data
-  expect(await list()).toMatchObject([{ name: 'shop', scope: 'keys', account_ids: [id], state: 'live', last_used_at: null }])
+  expect(await list()).toMatchObject([{ name: 'shop', scope: 'keys', accounts: [{ id, name: 'acme' }], state: 'live', last_used_at: null }])
   expect(JSON.stringify(await list())).not.toContain(String(token['secret']).slice(5, 40))
   expect(await console.post('/api/tokens', { ...form, id: formId(), name: 'other', account_ids: ['acc_none'] })).toMatchObject({
     status: 400,
@@ -166,10 +166,26 @@ test('a token of the operator’s API is made once, whose secret one form gets, 
   })
   expect(await made(console.post(`/api/tokens/${token['id']}/revoke`, { reason: 'lost' }))).toMatchObject({ id: token['id'] })
   expect(await list()).toMatchObject([{ state: 'revoked' }])
-  const lines = (await audit(`?target=${token['id']}`)).map(({ action, actor, reason }) => ({ action, actor, reason }))
+  const lines = (await audit(`?target=${token['id']}`)).map(({ action, actor, reason, target_name }) => ({
+    action,
+    actor,
+    reason,
+    target_name,
+  }))
+  const target_name = 'shop'
   expect(lines).toEqual([
-    { action: 'revokeToken', actor: 'person:op@example.com', reason: 'lost' },
-    { action: 'createToken', actor: 'person:op@example.com', reason: 'the shop' },
+    { target_name, action: 'revokeToken', actor: 'person:op@example.com', reason: 'lost' },
+    { target_name, action: 'createToken', actor: 'person:op@example.com', reason: 'the shop' },
+  ])
+})
+
+test('lines about a batch of codes have the name of the batch, as those about accounts, keys and tokens have theirs', async () => {
+  const batch = await made(console.post('/api/codes', { id: formId(), count: 2, amount_usd: '5', name: 'fair', expires_in_days: null }))
+  await made(console.post(`/api/codes/${batch['id']}/disable`, { reason: 'lost' }))
+  const lines = (await audit(`?target=${batch['id']}`)).map(({ action, target_name }) => [action, target_name])
+  expect(lines).toEqual([
+    ['disableCodes', 'fair'],
+    ['createCodes', 'fair'],
   ])
 })
 

@@ -8,6 +8,7 @@ import { Pager, Table } from '../../parts/table.tsx'
 import { Ago, Moment } from '../../parts/time.tsx'
 import { Usd } from '../../parts/usd.tsx'
 import { api } from '../api.ts'
+import { Actor } from './actor.tsx'
 
 type One = ReturnType<typeof api.accounts>
 export type Account = Got<One['get']>
@@ -107,7 +108,7 @@ export const Credits = ({ accountId, turn }: Readonly<{ accountId: string; turn:
                   { name: 'When', cell: ({ created_at }: Credit) => <Moment iso={created_at} /> },
                   { name: 'Amount', onCard: 'first', usd: ({ amount_usd }) => amount_usd },
                   { name: 'Kind', onCard: 'first', cell: ({ kind }) => kind },
-                  { name: 'By', cell: ({ actor }) => actor.replace(/^person:/, '') },
+                  { name: 'By', cell: ({ actor }) => <Actor actor={actor} /> },
                   { name: 'Reference', cell: ({ ref }) => <span class="breaks">{ref}</span> },
                   { name: 'Reason', cell: ({ reason }) => <span class="breaks">{reason}</span> },
                 ]}

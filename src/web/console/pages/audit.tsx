@@ -13,7 +13,8 @@ import { withMoments } from '../../parts/zone.ts'
 import { api } from '../api.ts'
 import { FilterForm } from '../filter-form.tsx'
 import { addressOf, type Filters, filtersOf } from '../filters.ts'
-import { ACTIONS, actorWords, sentenceOf } from './audit.words.ts'
+import { Actor } from './actor.tsx'
+import { ACTIONS, sentenceOf } from './audit.words.ts'
 
 type AuditEntry = Got<typeof api.audit.get>['data'][number]
 
@@ -63,7 +64,7 @@ const Lines = ({ filters: given }: Readonly<{ filters: Filters<Filter> }>) => {
               label="Acts"
               columns={[
                 { name: 'When', cell: ({ at }: AuditEntry) => <Moment iso={at} /> },
-                { name: 'By', cell: ({ actor, address }) => <By actor={actor} address={address} /> },
+                { name: 'By', cell: ({ actor, address }) => <Actor actor={actor} address={address} /> },
                 { name: 'What', cell: (line) => <What line={line} /> },
                 { name: 'Reason', cell: ({ reason }) => <span class="breaks">{reason}</span> },
               ]}
@@ -75,16 +76,6 @@ const Lines = ({ filters: given }: Readonly<{ filters: Filters<Filter> }>) => {
         </>
       )}
     </Show>
-  )
-}
-
-const By = ({ actor, address }: Readonly<{ actor: string; address: string }>) => {
-  const { who, from } = actorWords(actor, address)
-  return (
-    <span class="named" title={actor}>
-      <span>{who}</span>
-      <span class="quiet">{from}</span>
-    </span>
   )
 }
 

@@ -76,7 +76,7 @@ const SENTENCES: Readonly<Record<string, (line: Line) => Sentence>> = {
   rotateKey: ({ before, after }) => ({ verb: 'gave a new secret to', tail: newSecret(before, after) }),
   createCodes: ({ after }) => ({
     verb: `made ${showCount(Number(after['count']))} codes of ${usd(after['usd'])} in`,
-    tail: `, ${quoted(after['name'])}, valid until ${day(after['expiresAt'])}`,
+    tail: `, valid until ${day(after['expiresAt'])}`,
   }),
   disableCodes: () => plain('disabled the codes of'),
   setUpstreamOut: ({ after }) => plain(after['isOut'] === true ? 'took out the upstream' : 'put back the upstream'),
@@ -91,7 +91,7 @@ const SENTENCES: Readonly<Record<string, (line: Line) => Sentence>> = {
   setChat: ({ after }) => chatChange(after),
   createToken: ({ after }) => ({
     verb: 'made the token',
-    tail: `: ${quoted(after['name'])}, scope ${text(after['scope'])}, ${typeof after['expiresAt'] === 'number' ? `until ${day(after['expiresAt'])}` : 'never expires'}`,
+    tail: `: scope ${text(after['scope'])}, ${typeof after['expiresAt'] === 'number' ? `until ${day(after['expiresAt'])}` : 'never expires'}`,
   }),
   reload: ({ after }) => ({ verb: 'reloaded the', tail: `: ${counted(Number(after['changes'] ?? 0), 'setting')} changed` }),
   refuseReload: () => ({ verb: 'was refused the reload of the', tail: ': the file had become another one, so nothing changed' }),
@@ -103,20 +103,8 @@ const SENTENCES: Readonly<Record<string, (line: Line) => Sentence>> = {
     verb: 'wrote again what a failover had lost in',
     tail: `: ${counted(Number(after['requests'] ?? 0), 'request')} of ${usd(after['usd'])} and ${counted(Number(after['acts'] ?? 0), 'act')}, server ${text(before['server'])} → ${text(after['server'])}`,
   }),
-  revokeToken: ({ before }) => ({ verb: 'revoked the token', tail: `: ${quoted(before['name'])}` }),
+  revokeToken: () => plain('revoked the token'),
 }
-
-/** Who did it, by the form of the actor, and from where: "shop", "with a token of the API". */
-export function actorWords(actor: string, address: string): Readonly<{ who: string; from: string }> {
-  const [, kind = '', name = ''] = /^(person|token|os):(.*)$/.exec(actor) ?? []
-  const chat = /^telegram:(.*)$/.exec(address)?.[1]
-  const from = chat !== undefined ? `Telegram, chat ${chat}` : (PLACES[address] ?? address)
-  if (kind === 'token') return { who: name, from: ['token of the API', from].filter((part) => part !== '').join(', ') }
-  return { who: kind === '' ? (ACTORS[actor] ?? actor) : name, from }
-}
-
-const PLACES: Readonly<Record<string, string>> = { socket: 'command line', file: 'command line' }
-const ACTORS: Readonly<Record<string, string>> = { program: 'the gateway itself' }
 
 /** Undefined: an act without words of its own, whose values are shown one by one. */
 export const sentenceOf = (line: Line): Sentence | undefined => SENTENCES[line.action]?.(line)

@@ -80,7 +80,9 @@ const Codes = ({ codes }: Readonly<{ codes: Opened['data'] }>) => (
           account_id === null ? (
             <span class="quiet">not redeemed</span>
           ) : (
-            <a href={`/console/accounts/${account_id}`}>{account_name || account_id}</a>
+            <a href={`/console/accounts/${account_id}`} title={account_id}>
+              {account_name || account_id}
+            </a>
           ),
       },
       { name: 'When', cell: ({ redeemed_at }) => (redeemed_at === null ? '' : <Moment iso={redeemed_at} />) },

@@ -88,7 +88,7 @@ export const KeyTable = ({ keys, changed, order }: Readonly<{ keys: readonly Key
 }
 
 const Owner = ({ id = '', name = '' }: Readonly<{ id: string | undefined; name: string | undefined }>) => (
-  <a class="owner" href={`/console/accounts/${id}`} title={name}>
+  <a class="owner" href={`/console/accounts/${id}`} title={id}>
     {name || id}
   </a>
 )

@@ -82,7 +82,11 @@ const WithoutCost = ({ of }: Readonly<{ of: Margin['without_cost'] }>) =>
 const percent = (thousandths: number | null): string => (thousandths === null ? '–' : `${(thousandths / 10).toFixed(1)} %`)
 
 const columnsOf = (by: Margin['by']): readonly Column<Row>[] => [
-  { name: by[0]?.toUpperCase() + by.slice(1), by: ({ id, name }) => name || id, cell: ({ id, name }) => (name === '' ? id : name) },
+  {
+    name: by[0]?.toUpperCase() + by.slice(1),
+    by: ({ id, name }) => name || id,
+    cell: ({ id, name }) => <span title={id}>{name || id}</span>,
+  },
   { name: 'Requests', isFigure: true, by: ({ requests }) => requests, cell: ({ requests }) => showCount(requests) },
   { name: 'Charged', onCard: 'first', usd: ({ charged_usd }) => charged_usd },
   { name: 'Cost', usd: ({ cost_usd }) => cost_usd },

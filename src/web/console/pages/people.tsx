@@ -14,6 +14,7 @@ import { Moment } from '../../parts/time.tsx'
 import { tell } from '../../parts/told.tsx'
 import { ActDialog } from '../act-dialog.tsx'
 import { api } from '../api.ts'
+import { Actor } from './actor.tsx'
 import { GiveLink, InvitePerson } from './people-links.tsx'
 
 type People = Got<typeof api.people.get>
@@ -133,9 +134,19 @@ const Invited = ({ invitations }: Readonly<{ invitations: readonly Invitation[] 
         { name: 'E-mail', cell: ({ email }: Invitation) => email },
         {
           name: 'To',
-          cell: ({ account_id, account_name, role }) => (account_id === null ? 'the console' : `${account_name || account_id} as ${role}`),
+          cell: ({ account_id, account_name, role }) =>
+            account_id === null ? (
+              'the console'
+            ) : (
+              <>
+                <a href={`/console/accounts/${account_id}`} title={account_id}>
+                  {account_name || account_id}
+                </a>{' '}
+                as {role}
+              </>
+            ),
         },
-        { name: 'By', cell: ({ invited_by }) => invited_by.replace(/^person:/, '') },
+        { name: 'By', cell: ({ invited_by }) => <Actor actor={invited_by} /> },
         { name: 'Until', cell: ({ expires_at }) => <Moment iso={expires_at} /> },
       ]}
       rows={invitations}
@@ -146,7 +157,7 @@ const Invited = ({ invitations }: Readonly<{ invitations: readonly Invitation[] 
 
 type ChatRemoval = Readonly<{ person: Person; chat: Chat; close: () => void; removed: () => void }>
 
-const RemoveChat = ({ person: { email }, chat: { chat, name, account_id }, close, removed }: ChatRemoval) => (
+const RemoveChat = ({ person: { email, accounts }, chat: { chat, name, account_id }, close, removed }: ChatRemoval) => (
   <ActDialog
     title={`Remove the chat of ${email}`}
     button="Remove"
@@ -161,7 +172,8 @@ const RemoveChat = ({ person: { email }, chat: { chat, name, account_id }, close
   >
     {() => (
       <p>
-        {name} can do nothing more in {account_id} through the bot.
+        {name} can do nothing more in <span title={account_id}>{accounts.find(({ id }) => id === account_id)?.name || account_id}</span>{' '}
+        through the bot.
       </p>
     )}
   </ActDialog>

@@ -51,7 +51,9 @@ const OfOperators = ({ request }: Readonly<{ request: Request }>) => {
       </dd>
       <dt>Key</dt>
       <dd>
-        <a href={`/console/requests?key_id=${request.key_id}`}>{request.key_name || request.key_id}</a>
+        <a href={`/console/requests?key_id=${request.key_id}`} title={request.key_id}>
+          {request.key_name || request.key_id}
+        </a>
       </dd>
       <dt>Held</dt>
       <dd>

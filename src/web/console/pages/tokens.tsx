@@ -62,7 +62,10 @@ const Tokens = ({ tokens, revoke }: Readonly<{ tokens: readonly Token[]; revoke:
       },
       { name: 'State', cell: ({ state }) => <Badge mood={STATES[state]} text={stateText(state)} /> },
       { name: 'May', cell: ({ scope }) => MAY[scope] },
-      { name: 'Accounts', cell: ({ account_ids }) => (account_ids.length === 0 ? 'all' : account_ids.join(', ')) },
+      {
+        name: 'Accounts',
+        cell: ({ accounts }) => (accounts.length === 0 ? 'all' : accounts.map((one) => <Bound key={one.id} {...one} />)),
+      },
       { name: 'Last used', cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Ago iso={last_used_at} />) },
       { name: 'Expires', cell: ({ expires_at }) => showDate(expires_at) },
       {
@@ -78,6 +81,12 @@ const Tokens = ({ tokens, revoke }: Readonly<{ tokens: readonly Token[]; revoke:
     rows={tokens}
     keyOf={({ id }) => id}
   />
+)
+
+const Bound = ({ id, name }: Token['accounts'][number]) => (
+  <a class="line" href={`/console/accounts/${id}`} title={id}>
+    {name || id}
+  </a>
 )
 
 const MAY: Readonly<Record<Token['scope'], string>> = {

@@ -54,7 +54,11 @@ const Answered = ({ answer }: Readonly<{ answer: Answer }>) => {
         label="Receipts by account"
         name="Account"
         rows={accounts}
-        nameOf={({ account_id, name }) => <a href={`/console/accounts/${account_id}`}>{name === '' ? account_id : name}</a>}
+        nameOf={({ account_id, name }) => (
+          <a href={`/console/accounts/${account_id}`} title={account_id}>
+            {name || account_id}
+          </a>
+        )}
         keyOf={({ account_id }) => account_id}
       />
       {more_accounts > 0 && <p class="quiet">And {counted(more_accounts, 'account')} with smaller differences.</p>}
