@@ -1,6 +1,6 @@
 /** The questions to Explore that a person keeps under names, for the console or for an account's cabinet. Rules: pages.md "Saved views". */
 
-import type { PeopleSql } from './people-sql.ts'
+import type { PeopleSql, Subject } from './people-sql.ts'
 import { newRowId } from './token.ts'
 
 /** `accountId`: null for the console. */
@@ -25,9 +25,12 @@ export class Views {
     return this.#sql.all<SavedView>(`SELECT id, name, view FROM saved_views WHERE ${OF} ORDER BY name`, given(place))
   }
 
-  /** `taken`: another view of the place has the name. The same view once more is the one that is there. */
-  save(place: ViewPlace, { name, view }: Omit<SavedView, 'id'>): Promise<SavedView | 'taken' | 'tooMany'> {
-    return this.#sql.transaction([`person ${place.personId}`], async (sql) => {
+  /** `taken`: another view of the place has the name. The same view once more is the one that is there. `none`: the person is no member of the account any more. */
+  save(place: ViewPlace, { name, view }: Omit<SavedView, 'id'>): Promise<SavedView | 'taken' | 'tooMany' | 'none'> {
+    const { personId, accountId } = place
+    const subjects: readonly Subject[] = [`person ${personId}`, ...(accountId === null ? [] : ([`account ${accountId}`] as const))]
+    return this.#sql.transaction(subjects, async (sql) => {
+      if (accountId !== null && (await sql.get(MEMBER, given(place))) === undefined) return 'none'
       const known = await new Views(sql, this.#now).list(place)
       const same = known.find((one) => one.name === name)
       if (same !== undefined) return same.view === view ? same : 'taken'
@@ -44,6 +47,7 @@ export class Views {
   }
 }
 
+const MEMBER = 'SELECT person FROM memberships WHERE person = $person AND account_id = $account'
 const OF = "person = $person AND coalesce(account_id, '') = $account"
 const SAVE = 'INSERT INTO saved_views (id, person, account_id, name, view, created_at) VALUES ($id, $person, $of, $name, $view, $now)'
 const given = ({ personId, accountId }: ViewPlace) => ({ person: personId, account: accountId ?? '' })

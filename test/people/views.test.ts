@@ -72,7 +72,12 @@ test('who is put out of an account has no view of it, also after coming back; ot
   const { views, memberships } = world.people
   for (const place of placesOf(ann)) await views.save(place, { name: 'week', view: VIEW })
   await views.save({ personId: bob, accountId: 'acc_north' }, { name: 'week', view: VIEW })
-  await memberships.remove('ann@example.com', { accountId: 'acc_north' })
+  const [removed, saved] = await Promise.all([
+    memberships.remove('ann@example.com', { accountId: 'acc_north' }),
+    views.save({ personId: ann, accountId: 'acc_north' }, { name: 'too late', view: VIEW }),
+  ])
+  expect([removed, saved === 'none' || typeof saved === 'object']).toEqual(['removed', true])
+  expect(await views.save({ personId: ann, accountId: 'acc_north' }, { name: 'later', view: VIEW })).toBe('none')
   await memberships.join(ann, { accountId: 'acc_north', role: 'reader' })
   expect(await Promise.all([null, 'acc_north', 'acc_south'].map((accountId) => namesIn(ann, accountId)))).toEqual([
     [`week ${VIEW}`],

@@ -33,6 +33,7 @@ function keeping({ people, world }: Site) {
     const text = JSON.stringify(span === undefined ? view : { ...undated, span })
     if (text.length > VIEW_LENGTH_MAX) return refuse(400, 'This view has too many filters to be kept', { field: 'view' })
     const saved = await people().views.save(place, { name, view: text })
+    if (saved === 'none') return missing()
     if (saved === 'taken') return refuse(409, 'Another view has this name', { field: 'name' })
     if (saved === 'tooMany') return refuse(409, `You keep ${VIEWS_MAX} views already; delete one first`)
     return { id: saved.id, name: saved.name }
