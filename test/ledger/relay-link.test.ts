@@ -184,6 +184,12 @@ test('a ledger process that says nothing for five seconds is left, and what ends
     await pass(time, 60_000)
     expect([link.isAway, second.sent.map(({ kind }) => kind)]).toEqual([true, ['hello']])
     second.hear(WELCOME)
+    // What was not answered on the connection before counts no more.
+    await pass(time, 4_500)
+    expect([link.isAway, ends.count]).toEqual([false, 1])
+    second.hear({ kind: 'fenced', reason: 'it was not heard of for too long' })
+    second.end()
+    // Others may have what it holds: it keeps nothing more.
     expect(link.isAway).toBe(false)
   } finally {
     link.close()

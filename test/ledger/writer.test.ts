@@ -5,6 +5,7 @@
 
 import { expect, test } from 'bun:test'
 import { picos, ZERO } from '../../src/core/money.ts'
+import type { Away } from '../../src/ledger/admission/away-ends.ts'
 import { enterThread, type ThreadOptions } from '../../src/ledger/admission/thread-handle.ts'
 import { Wallets } from '../../src/ledger/admission/wallets.ts'
 import { Writer } from '../../src/ledger/admission/writer.ts'
@@ -54,8 +55,10 @@ class ScriptedThread {
   }
 }
 
+type Starting = Readonly<{ onTakeOver?: (writer: Writer) => void; away?: Away }>
+
 /** A writer, its threads, what it heard, and a request whose settle can be asked for. */
-async function startWriter({ onTakeOver = (_: Writer): void => undefined } = {}) {
+async function startWriter({ onTakeOver = (_: Writer): void => undefined, away }: Starting = {}) {
   const threads: ScriptedThread[] = []
   const heard: (readonly [name: string, answer: Answer, failure: string])[] = []
   const wallets = new Wallets()
@@ -73,7 +76,7 @@ async function startWriter({ onTakeOver = (_: Writer): void => undefined } = {})
     onFault: () => undefined,
   }
   const writer: Writer = new Writer(
-    { enter: (listener) => enterThread(options, listener), onFault: options.onFault },
+    { enter: (listener) => enterThread(options, listener), onFault: options.onFault, ...(away === undefined ? {} : { away }) },
     {
       prices: () => wallets.prices,
       onAnswers: (all) => {
@@ -196,4 +199,18 @@ test('a task that three threads died with is given to no fourth, and is indeterm
   expect([await deadly, heard]).toEqual(['unavailable', [['deadly', 'unavailable', 'indeterminate']]])
   threads[3]?.answer({ number: 2, answer: 'absent' })
   expect(await young).toBe('absent')
+})
+
+test('a writer that is lost while it closes has its ends kept before what is left is refused', async () => {
+  const kept: string[] = []
+  const away: Away = { afterMs: 1_000_000, keep: (tasks) => kept.push(...tasks.map(({ kind }) => kind)) > 0 }
+  const { writer, threads, heard, debit, write } = await startWriter({ away })
+  const settled = writer.ask({ kind: 'settle', debit })
+  const written = write('req_2')
+  const closed = writer.close(() => Promise.resolve())
+  while (threads[0]?.posted.at(-1)?.kind !== 'close') await turn()
+  threads[0]?.die()
+  await closed
+  expect([kept, await settled, await written]).toEqual([['settle'], 'spilled', 'unavailable'])
+  expect(heard.map(([name]) => name)).toEqual(['settle', 'req_2'])
 })
