@@ -9,6 +9,7 @@ import type { PostgresConnection } from '../../../src/ledger/postgres/connection
 import { openLedger } from '../../../src/ledger/postgres/open.ts'
 import { PostgresError } from '../../../src/ledger/postgres/storage-failure.ts'
 import type { PostgresStore } from '../../../src/ledger/postgres/store.ts'
+import { HOURS_BATCH } from '../../../src/ledger/sql/hour-sums.ts'
 import type { Debit, Task } from '../../../src/ledger/task.ts'
 import type { Committed } from '../../../src/ledger/thread-messages.ts'
 import { CommitLoop } from '../../../src/ledger/writing/commit-loop.ts'
@@ -26,6 +27,7 @@ import {
   sha256,
   usd,
 } from '../../support/ledger.ts'
+import { settleMany } from '../../support/many-settles.ts'
 import { asking } from '../../support/nodes.ts'
 import { postgres, postgresTest } from '../../support/postgres.ts'
 import { fenceAll } from '../../support/stores.ts'
@@ -348,3 +350,34 @@ postgresTest('whatever an upstream calls its message, the request is charged', a
   expect(machine.differences()).toEqual([])
   machine.close()
 })
+
+postgresTest(
+  'sums by hour say that they wait for a transaction of others, go on behind it, and fail where their mark is gone',
+  async () => {
+    const url = await postgres().createDatabase()
+    const machine = openMachine(url)
+    machine.ask(operateTask(createKey('key_a', { balanceUsd: '1000' })))
+    const other = openMachine(url, 'boot-2', true)
+    // Transactions of other tests on this server may be waited for, too.
+    const rolled = async (): Promise<string> => {
+      for (;;) {
+        const done = machine.ledger.rollUp()
+        if (done !== 'blocked') return done
+        await Bun.sleep(1)
+      }
+    }
+    const markOf = () => machine.db.query("SELECT value FROM meta WHERE name = 'summed'").values()
+    try {
+      settleMany(machine, HOURS_BATCH)
+      other.db.run('BEGIN; SELECT pg_current_xact_id()')
+      expect(Array.from({ length: 6 }, () => machine.ledger.rollUp())).toEqual(Array(6).fill('blocked'))
+      other.db.run('COMMIT')
+      expect([await rolled(), markOf()]).toEqual(['none', [[`${HOURS_BATCH}`]]])
+      settleMany(machine, HOURS_BATCH)
+      machine.db.run("DELETE FROM meta WHERE name = 'summed'")
+      await expect(rolled()).rejects.toThrow("the mark 'summed'")
+    } finally {
+      for (const { close } of [other, machine]) close()
+    }
+  },
+)
