@@ -2,7 +2,7 @@
 
 import { type Picos, picos } from '../../core/money.ts'
 import type { Connection } from '../sql/connection.ts'
-import { textsIn } from '../sql/sql-list.ts'
+import { listText, textsIn } from '../sql/sql-list.ts'
 
 /** Ids of accounts and models, and names of upstreams; absent: all. */
 type MarginFilter = Partial<Readonly<Record<'accountIds' | 'modelIds' | 'upstreams', readonly string[] | undefined>>>
@@ -39,14 +39,14 @@ const BEHIND = `day BETWEEN $fromDay AND $toDay AND ${PLACED} < ($day, $account,
 const LAST = `SELECT day, account_number AS account, model_number AS model, upstream_number AS upstream
   FROM margin_daily WHERE ${BEHIND} ${ORDER} LIMIT 1 OFFSET $looked - 1`
 
-const among = (column: string, table: string, name: string, parameter: string): string =>
+const numberAmong = (column: string, table: string, name: string, parameter: string): string =>
   `(CAST(${parameter} AS TEXT) IS NULL OR ${column} IN (SELECT number FROM ${table} WHERE ${name} IN (${textsIn(parameter)})))`
 
 const SUMS = `SELECT day, account_number, model_number, upstream_number, ${sumAs('requests', 'requests')}, ${sumAs('calls', 'calls')}, ${sumAs('cost_picos', 'charged')},
     ${sumAs('waived_picos', 'waived')}, ${sumAs('upstream_cost_picos', 'receiptsCost')}, ${sumAs('calls_cost_picos', 'callsCost')}, ${sumAs('cache_lost_picos', 'cacheLost')}
   FROM margin_daily WHERE ${BEHIND} AND ${PLACED} >= ($lastDay, $lastAccount, $lastModel, $lastUpstream)
-    AND ${among('account_number', 'accounts', 'id', '$accounts')} AND ${among('model_number', 'models', 'id', '$models')}
-    AND ${among('upstream_number', 'upstreams', 'name', '$upstreams')}
+    AND ${numberAmong('account_number', 'accounts', 'id', '$accounts')} AND ${numberAmong('model_number', 'models', 'id', '$models')}
+    AND ${numberAmong('upstream_number', 'upstreams', 'name', '$upstreams')}
   GROUP BY day, account_number, model_number, upstream_number`
 
 const ROWS_OF_PART = `SELECT x.*, a.id AS "accountId", a.name AS "accountName", m.id AS "modelId", u.name AS upstream
@@ -62,8 +62,6 @@ type Behind = Place & Record<'fromDay' | 'toDay', number>
 type Given = Behind &
   Record<'lastDay' | 'lastAccount' | 'lastModel' | 'lastUpstream', number> &
   Record<'accounts' | 'models' | 'upstreams', string | null>
-
-const listText = (values: readonly string[] | undefined): string | null => (values === undefined ? null : JSON.stringify(values))
 
 /** Undefined: `after` is no place. */
 export function marginPart(db: Connection, query: MarginQuery, looked = LOOKED_AT): MarginPart | undefined {

@@ -5,7 +5,7 @@
 
 import type { ReceiptRow } from '../columns/receipt.ts'
 import type { Connection, Value } from '../sql/connection.ts'
-import { numbersIn, textsIn } from '../sql/sql-list.ts'
+import { among, listText, numbersIn } from '../sql/sql-list.ts'
 import { idAt } from './operator-lists.ts'
 import { LOOKED_AT_MAX } from './page.ts'
 import { FILTERED, filterValues, type ReceiptFilter, type ReceiptsOf } from './receipt-filter.ts'
@@ -71,11 +71,10 @@ export class OrderedReceipts {
   #found({ order, of = {}, below, limit, ...filter }: OrderedReceiptsQuery, numbers: readonly number[]) {
     const value = RECEIPT_ORDERS[order]
     const behind = below === undefined ? '' : `AND (${value}, r.request_id) < (CAST(CAST($value AS TEXT) AS BIGINT), $id)`
-    const accounts = of.accountIds === undefined ? null : JSON.stringify(of.accountIds)
     const values: Record<string, Value> = {
       numbers: JSON.stringify(numbers),
       rows: limit,
-      accounts,
+      accounts: listText(of.accountIds),
       ...filterValues(filter),
       ...(below === undefined ? {} : { value: below.value, id: below.requestId }),
     }
@@ -84,7 +83,7 @@ export class OrderedReceipts {
         `SELECT r.request_id AS id, ${value} AS value FROM receipts r JOIN accounts a ON a.number = r.account_number
            JOIN price_versions p ON p.number = r.price_number JOIN models m ON m.number = p.model_number
            LEFT JOIN upstreams u ON u.number = r.upstream_number
-         WHERE r.number IN (${numbersIn('$numbers')}) AND ${FILTERED} AND (CAST($accounts AS TEXT) IS NULL OR a.id IN (${textsIn('$accounts')})) ${behind}
+         WHERE r.number IN (${numbersIn('$numbers')}) AND ${FILTERED} AND ${among('a.id', '$accounts')} ${behind}
          ORDER BY value DESC, r.request_id DESC LIMIT $rows`,
       )
       .all(values)

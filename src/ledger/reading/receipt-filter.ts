@@ -2,7 +2,7 @@
 
 import type { FormatName } from '../../core/format.ts'
 import type { Outcome, UsageSource } from '../../core/outcome.ts'
-import { textsIn } from '../sql/sql-list.ts'
+import { among, listText } from '../sql/sql-list.ts'
 
 /** Keys by their ids, accounts by theirs; with both, those of the keys that are of one of the accounts. Neither: all receipts there are. */
 export type ReceiptsOf = Readonly<{ keyIds?: readonly string[] | undefined; accountIds?: readonly string[] | undefined }>
@@ -31,10 +31,7 @@ export const filterValues = ({ modelIds, outcomes, upstreams, formats, usageSour
   tag: tag ?? null,
 })
 
-const listText = (values: readonly string[] | undefined): string | null => (values === undefined ? null : JSON.stringify(values))
-
-/** The condition that a column has one of the values of a parameter, where it has any. */
-const among = (column: string, parameter: string): string => `(CAST(${parameter} AS TEXT) IS NULL OR ${column} IN (${textsIn(parameter)}))`
+/** The condition that a column has the value of a parameter, where it has any. */
 const is = (column: string, parameter: string): string => `(CAST(${parameter} AS TEXT) IS NULL OR ${column} = ${parameter})`
 
 /** The filter as a condition on a receipt `r`, its model `m` and its upstream `u`, which may be none. */

@@ -9,7 +9,7 @@ import { models, priceVersions, upstreams } from '../../../db/schema/prices.ts'
 import { attempts, receipts } from '../../../db/schema/requests.ts'
 import { type ReceiptRow, receiptOf } from '../columns/receipt.ts'
 import { type Connection, ormOf, type Value } from '../sql/connection.ts'
-import { numbersIn, textsIn } from '../sql/sql-list.ts'
+import { among, listText, numbersIn, textsIn } from '../sql/sql-list.ts'
 import { type AttemptRow, attemptOf } from './attempt-rows.ts'
 import { LOOKED_AT_MAX, type Page } from './page.ts'
 import { FILTERED, filterValues, isFiltering, type ReceiptFilter, type ReceiptsOf } from './receipt-filter.ts'
@@ -93,7 +93,7 @@ export class ReceiptPages {
   }
 
   #keyNumbers({ keyIds, accountIds }: ReceiptsOf): readonly number[] {
-    const accounts = accountIds === undefined ? null : JSON.stringify(accountIds)
+    const accounts = listText(accountIds)
     const rows = accountIds?.length === 1 ? Number.MAX_SAFE_INTEGER : this.#keysMax + 1
     const found =
       keyIds === undefined
@@ -196,7 +196,7 @@ function placeReads(db: Connection) {
     anyModel: db.query<{ number: bigint }, [string]>(`SELECT number FROM models WHERE id IN (${textsIn('?1')}) LIMIT 1`),
     numbersOfKeys: db.query<Numbered, [{ keys: string; accounts: string | null }]>(
       `SELECT k.number FROM keys k JOIN accounts a ON a.number = k.account_number
-       WHERE k.id IN (${textsIn('$keys')}) AND (CAST($accounts AS TEXT) IS NULL OR a.id IN (${textsIn('$accounts')}))`,
+       WHERE k.id IN (${textsIn('$keys')}) AND ${among('a.id', '$accounts')}`,
     ),
     numbersOfAccounts: db.query<Numbered, [{ accounts: string | null; rows: number }]>(
       `SELECT k.number FROM accounts a JOIN keys k ON k.account_number = a.number WHERE a.id IN (${textsIn('$accounts')}) LIMIT $rows`,

@@ -6,7 +6,7 @@
 import { type Picos, picos } from '../../core/money.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Connection } from '../sql/connection.ts'
-import { numbersIn, textsIn } from '../sql/sql-list.ts'
+import { among, listText, numbersIn } from '../sql/sql-list.ts'
 
 /** A call counts in the bucket in which it began, or in which its request was settled. */
 export type Attribution = 'start' | 'settle'
@@ -78,7 +78,7 @@ const CALLS = `
       upstream_request_id, ${COUNTERS.join(', ')}, price_picos, upstream_cost_picos
     FROM attempts WHERE ${isInTime(timeOf('started_at', 'started_at + duration_ms'))}
   ) x JOIN upstreams u ON u.number = upstream_number
-  WHERE CAST($upstreams AS TEXT) IS NULL OR u.name IN (${textsIn('$upstreams')})`
+  WHERE ${among('u.name', '$upstreams')}`
 
 const IS_INEXACT = "basis IN ('partial', 'estimated')"
 const IS_CROSSING = '(started_at - $from) / $width <> (ended_at - $from) / $width'
@@ -147,7 +147,7 @@ const givenOf = ({ from, to, widthMs, by, upstreams }: BooksQuery): Given => ({
   to,
   width: widthMs,
   by: by === 'start' ? 0 : 1,
-  upstreams: upstreams === undefined ? null : JSON.stringify(upstreams),
+  upstreams: listText(upstreams),
 })
 
 function usageOf(row: Counts): Usage {

@@ -12,6 +12,13 @@ export const numbersIn = (placeholder: string): string =>
 /** A select of texts, in the column `value`. */
 export const textsIn = (placeholder: string): string => `SELECT value FROM json_each(CAST(${placeholder} AS TEXT))`
 
+/** The list as the parameter of `among`; null where nothing is filtered. */
+export const listText = (values: readonly string[] | undefined): string | null => (values === undefined ? null : JSON.stringify(values))
+
+/** The condition that a column has one of the texts of a parameter, which is a `listText`; any where that is null. */
+export const among = (column: string, parameter: string): string =>
+  `(CAST(${parameter} AS TEXT) IS NULL OR ${column} IN (${textsIn(parameter)}))`
+
 /** The list as the text of an array, for `anyOf`. */
 export const arrayText = (values: readonly Value[]): string => `{${values.map(elementText).join(',')}}`
 
