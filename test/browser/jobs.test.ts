@@ -37,6 +37,8 @@ async function signedIn(listener: 'console' | 'cabinet'): Promise<Page> {
   page.on('pageerror', ({ message }) => complaints.push(message))
   await page.goto(await people.signInLink(listener, person))
   await page.getByRole('button', { name: 'Sign in' }).click()
+  // It would rest where a chart may be drawn, and point at one of its bars.
+  await page.mouse.move(0, 0)
   await page.getByRole('link', { name: listener === 'console' ? 'Overview' : 'Spend', exact: true }).waitFor()
   return page
 }
@@ -89,7 +91,14 @@ test('from a bar of the spend to its requests by keyboard alone, with the bar’
     await page.keyboard.press('End')
     await page.keyboard.press('ArrowLeft')
     const told = async () => (await bars.getAttribute('aria-valuetext')) ?? ''
-    await until(async () => ((await page.locator('.readout').textContent()) ?? '').includes(` on ${(await told()).split(':')[0]}`))
+    const isTold = async () => ((await page.locator('.readout').textContent()) ?? '').includes(` on ${(await told()).split(':')[0]}`)
+    await until(isTold)
+    const width = () => page.locator('.chart canvas').getAttribute('width')
+    const before = await width()
+    await page.setViewportSize({ width: 700, height: 800 })
+    await until(async () => (await width()) !== before)
+    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
+    expect(await isTold(), 'a chart that is drawn anew keeps the bar that is pointed at').toBe(true)
     expect(await told()).toMatch(/: \$/)
     await page.keyboard.press('Enter')
     await page.waitForURL(/\/requests\?from=/)

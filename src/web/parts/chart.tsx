@@ -21,13 +21,13 @@ type Acts = Readonly<{
 /** `days`: the texts of the axis below. */
 export function Bars({ days, series, showValue, point, open }: Acts & Readonly<{ days: readonly string[]; series: readonly Series[] }>) {
   const drawn = useMemo(
-    () => ({ options: (element: HTMLElement) => optionsOf(element, days, series, { showValue, point, open }), data: dataOf(days, series) }),
+    () => ({ options: (element: HTMLElement) => optionsOf(element, days, series, { showValue, open }), data: dataOf(days, series) }),
     [days, series],
   )
   return (
     <div class="chart-stepped">
       <figure class={open === undefined ? 'chart' : 'chart opens'} aria-hidden="true">
-        <Plot {...drawn} />
+        <Plot {...drawn} point={point} />
         <Legend series={series} />
       </figure>
       {open !== undefined && (
@@ -56,13 +56,13 @@ export function Lines({ days, series, max, showValue, point }: LinesOptions) {
       spanGaps: false,
     }))
     return {
-      options: (element: HTMLElement) => ({ ...frameOf(element, days, { showValue, point }, () => [0, max]), series: [{}, ...lines] }),
+      options: (element: HTMLElement) => ({ ...frameOf(element, days, { showValue }, () => [0, max]), series: [{}, ...lines] }),
       data: [days.map((_, at) => at), ...series.map(({ values }) => [...values])] as UPlot.AlignedData,
     }
   }, [days, series])
   return (
     <figure class="chart" aria-hidden="true">
-      <Plot {...drawn} />
+      <Plot {...drawn} point={point} />
       <Legend series={series} />
     </figure>
   )
@@ -89,7 +89,7 @@ function dataOf(days: readonly string[], series: readonly Series[]): UPlot.Align
 
 const sumAt = (series: readonly Series[], at: number): number => series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0)
 
-function optionsOf(element: HTMLElement, days: readonly string[], series: readonly Series[], acts: Acts): UPlot.Options {
+function optionsOf(element: HTMLElement, days: readonly string[], series: readonly Series[], acts: Omit<Acts, 'point'>): UPlot.Options {
   const paths = UPlot.paths.bars?.({ size: [0.7, 48] })
   const frame = frameOf(element, days, acts, (high) => [0, high > 0 ? high * 1.1 : 1])
   return { ...frame, series: [{}, ...series.toReversed().map(({ colour }) => barOf(colour, paths))] }
@@ -99,7 +99,7 @@ function optionsOf(element: HTMLElement, days: readonly string[], series: readon
 function frameOf(
   element: HTMLElement,
   days: readonly string[],
-  { showValue, point, open }: Acts,
+  { showValue, open }: Omit<Acts, 'point'>,
   range: (high: number) => UPlot.Range.MinMax,
 ): Omit<UPlot.Options, 'series'> {
   const axis = axisOf(element)
@@ -109,7 +109,6 @@ function frameOf(
     legend: { show: false },
     cursor: { x: false, y: false, drag: { setScale: false, x: false, y: false }, points: { show: false } },
     hooks: {
-      setCursor: [({ cursor: { idx } }) => point(idx ?? null)],
       ready:
         open === undefined ? [] : [(plot) => plot.over.addEventListener('click', () => plot.cursor.idx != null && open(plot.cursor.idx))],
     },

@@ -6,13 +6,33 @@ import UPlot from 'uplot'
 
 export const HEIGHT_PX = 240
 
-/** `options`: made for the frame that the canvas is in, whose style has the colours. A new function or new data draws it anew. */
-export const Plot = ({ options, data }: Readonly<{ options: (element: HTMLElement) => UPlot.Options; data: UPlot.AlignedData }>) => {
+/**
+ * `options`: made for the frame that the canvas is in, whose style has the colours. A new function or new data draws it anew. `point`: called when a pointer comes to another
+ * place of the data, and with null when it leaves.
+ */
+type Plotted = Readonly<{
+  options: (element: HTMLElement) => UPlot.Options
+  data: UPlot.AlignedData
+  point: (index: number | null) => void
+}>
+
+export const Plot = ({ options, data, point }: Plotted) => {
   const frame = useRef<HTMLDivElement>(null)
+  const pointed = useRef<number | null>(null)
+  // A plot that is drawn, or changes its size under a pointer that rests, takes no place away that was pointed at by keyboard.
+  const setCursor = ({ cursor: { idx, event } }: UPlot): void => {
+    const at = idx ?? null
+    if (event == null || at === pointed.current) return
+    pointed.current = at
+    point(at)
+  }
   useEffect(() => {
     const element = frame.current
     if (element === null) return
-    const draw = () => new UPlot(options(element), data, element)
+    const draw = () => {
+      const { hooks, ...drawn } = options(element)
+      return new UPlot({ ...drawn, hooks: { ...hooks, setCursor: [setCursor] } }, data, element)
+    }
     let plot = draw()
     const redraw = (): void => {
       plot.destroy()

@@ -43,7 +43,7 @@ export const TimeChart = (chart: Chart) => {
   return (
     <div class="chart-stepped">
       <figure class="chart" aria-hidden="true">
-        <Plot {...drawn} />
+        <Plot {...drawn} point={point} />
         {(isStacked || series.length > 1) && <Legend series={series} />}
       </figure>
       <ChartSteps
@@ -72,7 +72,7 @@ function dataOf({ parts, series, isStacked }: Chart): UPlot.AlignedData {
   return [times, ...tops.reverse()]
 }
 
-function optionsOf(element: HTMLElement, { parts, partS, series, isStacked, showValue, marks, point, choose }: Chart): UPlot.Options {
+function optionsOf(element: HTMLElement, { parts, partS, series, isStacked, showValue, marks, choose }: Chart): UPlot.Options {
   const axis = axisOf(element)
   const [first = 0, end = 0] = [secondsOf(parts[0] ?? ''), secondsOf(parts.at(-1) ?? '') + partS]
   const isoAt = (second: number): string => new Date(Math.round(Math.min(Math.max(second, first), end)) * 1_000).toISOString()
@@ -88,7 +88,6 @@ function optionsOf(element: HTMLElement, { parts, partS, series, isStacked, show
     ...(isUtc.value ? { tzDate: (seconds: number) => UPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') } : {}),
     cursor: { y: false, drag: { x: true, y: false, setScale: false }, points: { show: false } },
     hooks: {
-      setCursor: [({ cursor: { idx } }) => point(idx ?? null)],
       setSelect: [
         (plot) => {
           const { left, width } = plot.select
