@@ -1,5 +1,6 @@
 /** An account as the CLI shows it: JSON with the API's names, or text. Rules: operator.md "Commands". */
 
+import { DEFAULT_PLAN } from '../core/catalog.ts'
 import { usdFields } from '../core/money.ts'
 import { isoOrNull } from '../core/utc.ts'
 import type { AccountReport } from '../ledger/reading/account-lists.ts'
@@ -28,7 +29,7 @@ export const accountFacts = (account: AccountReport): readonly (readonly [string
   ['credited', usdText(account.creditedPicos)],
   ['spent', usdText(account.spentPicos)],
   ['held', usdText(account.heldPicos)],
-  ['plan of new keys', account.plan ?? 'default'],
+  ['plan of new keys', account.plan ?? DEFAULT_PLAN],
   ['state', stateText(account)],
   ['tags', account.tagsUserIds ? 'by x-spend-tag and the ids of end users' : 'by x-spend-tag'],
   ['created', timeText(account.createdAt)],

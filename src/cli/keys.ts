@@ -4,6 +4,7 @@
  */
 
 import { type Command, Option } from 'commander'
+import { DEFAULT_PLAN } from '../core/catalog.ts'
 import { KEY_STATES, type KeyState } from '../core/key.ts'
 import { KEY_EXPIRY_DAYS_MAX } from '../core/limits.ts'
 import { type Picos, ZERO } from '../core/money.ts'
@@ -50,7 +51,7 @@ export function addKeys(program: Command, run: Run): Command {
     .option('--ref <REF>', 'the reference of the payment, which is credited once', readRef)
     .option('--account <ACCOUNT>', 'id or name of an account to share; default: an account of its own')
     .option('--limit <USD>', 'spend limit of the key', readLimit)
-    .option('--plan <PLAN>', 'a plan of the configuration', 'default')
+    .option('--plan <PLAN>', 'a plan of the configuration', DEFAULT_PLAN)
     .option('--expires-in-days <N>', `1 to ${KEY_EXPIRY_DAYS_MAX}; default: never`, days)
   create.action((options: CreateOptions) => run(create, (context) => createKey(context, options)))
 

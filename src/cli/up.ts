@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import type { ConfigProblems } from '../config/problems.ts'
+import { DEFAULT_PLAN } from '../core/catalog.ts'
 import { parseUsd } from '../core/money.ts'
 import { type Gateway, startGateway } from '../gateway.ts'
 import { newKey } from '../ledger/operations/key-writes.ts'
@@ -79,7 +80,7 @@ async function createDemoKey(gateway: Gateway): Promise<{ secret: string; accoun
       // The name has the time, since names are unique and an earlier run's ledger is used again.
       name: `demo ${new Date(now).toISOString()}`,
       accountId: null,
-      plan: 'default',
+      plan: DEFAULT_PLAN,
       limitPicos: null,
       expiresInDays: null,
       topUp: { creditId: newId('crd', now), amountPicos, ref: '' },

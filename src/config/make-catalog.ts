@@ -3,7 +3,7 @@
  * Rules: money.md "Prices"; operator.md "Configuration".
  */
 
-import type { Catalog, Model, Plan } from '../core/catalog.ts'
+import { type Catalog, DEFAULT_PLAN, type Model, type Plan } from '../core/catalog.ts'
 import { parseUsd, ZERO } from '../core/money.ts'
 import { rateLimitsOf } from '../core/token-buckets.ts'
 import { type Budgets, PERS } from '../core/windows.ts'
@@ -14,8 +14,6 @@ import { pricesOf } from './prices.ts'
 import { type ConfigProblem, describe } from './problems.ts'
 import type { ConfigFile } from './schema.ts'
 import { servedByOf } from './served-by.ts'
-
-const DEFAULT_PLAN = 'default'
 
 /** `problems` gets every mistake; with one the catalogue is not to be used. */
 export function makeCatalog(file: ConfigFile, problems: ConfigProblem[]): Catalog {

@@ -58,6 +58,9 @@ export type Model = Prices &
 /** An upstream by its name, and the id under which it knows the model. `dialect`: the index in the model's `chat` of the dialect that it speaks; absent: it speaks native. */
 export type UpstreamModel = Readonly<{ name: string; model: string; dialect?: number }>
 
+/** The plan of keys that are given none. Every catalogue has it. */
+export const DEFAULT_PLAN = 'default'
+
 /** `maxRequestPicos`: the most that one request may cost; absent: no limit. `rates`, `budgets`: of an account over all its keys of the plan; absent: none. */
 export type Plan = Readonly<{ name: string; models: readonly string[]; maxRequestPicos?: Picos; rates?: RateLimits; budgets?: Budgets }>
 

@@ -4,7 +4,7 @@
  */
 
 import { Elysia } from 'elysia'
-import type { Model } from '../../core/catalog.ts'
+import { DEFAULT_PLAN, type Model } from '../../core/catalog.ts'
 import { dayAt } from '../../core/utc.ts'
 import { clientLinesOf } from '../../docs/client-lines.ts'
 import { exampleModelsOf } from '../../docs/guide.ts'
@@ -13,7 +13,6 @@ import type { Site } from '../site.ts'
 import { missing } from './answers.ts'
 import { callerMacro } from './caller.ts'
 
-const DEFAULT_PLAN = 'default'
 const DAYS = 30
 
 export function clientLineRoutes({ world, people }: Pick<Site, 'world' | 'people'>) {

@@ -4,7 +4,7 @@
  */
 
 import type { Static } from 'elysia'
-import type { Plan } from '../../core/catalog.ts'
+import { DEFAULT_PLAN, type Plan } from '../../core/catalog.ts'
 import { ratesAsSet } from '../../core/token-buckets.ts'
 import type { Operation } from '../../ledger/operation.ts'
 import { newKey, type RandomBytes, rotation } from '../../ledger/operations/key-writes.ts'
@@ -23,8 +23,6 @@ import { wrongName } from './name-field.ts'
 import type { Running } from './running.ts'
 import { refuseUnread } from './unread.ts'
 
-/** The plan of keys that people make, where an operator gave their account none: only operators choose plans. */
-const PLAN = 'default'
 const PAGE = 50
 const KEYS_MAX = 1_000
 
@@ -82,7 +80,8 @@ export function keyActs({ world }: Pick<Site, 'world'>, running: Running) {
     if (account === undefined) return missing()
     if (typeof account === 'string') return refuseUnread(account)
     if (account.keyCount >= KEYS_MAX) return refuse(409, `An account has at most ${KEYS_MAX} keys`)
-    const plan = account.plan ?? PLAN
+    // Only operators choose plans, for a key or for the new keys of an account.
+    const plan = account.plan ?? DEFAULT_PLAN
     if (!world.catalog().plans.has(plan)) return refuse(409, `There is no plan "${plan}" for new keys: ask the operator`)
     const { id: keyId, name, expires_in_days: expiresInDays } = body
     const wanted = { keyId, name, accountId, plan, limitPicos: limit.picos, expiresInDays, topUp: null }

@@ -1,9 +1,7 @@
 /** The models that an account's keys may use: those of the plan of its new keys, and of the plans that its keys have. Rules: requests.md "Models". */
 
-import { modelsOf } from '../../core/catalog.ts'
+import { DEFAULT_PLAN, modelsOf } from '../../core/catalog.ts'
 import type { World } from '../../world.ts'
-
-const DEFAULT_PLAN = 'default'
 
 /** Their ids, newest first; none where the ledger cannot be read at this moment. */
 export async function modelsOfAccount({ reports, catalog }: World, client: string, accountId: string): Promise<readonly string[]> {

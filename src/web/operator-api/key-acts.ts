@@ -1,6 +1,7 @@
 /** What the routes of keys do: they find a key that the token sees, perform the operation, and show the key as it is afterwards. Rules: operator-api.md "Scopes", "Writes". */
 
 import type { Static } from 'elysia'
+import { DEFAULT_PLAN } from '../../core/catalog.ts'
 import { ZERO } from '../../core/money.ts'
 import { problemOfName } from '../../core/names.ts'
 import type { Operation, OperationOf } from '../../ledger/operation.ts'
@@ -135,7 +136,7 @@ const madeBy = ({ keyId, accountId, ownAccountId, now, ...operation }: Operation
 
 /** The key that a body asks for, or what is wrong with the body. */
 function wantedOf(caller: ApiCaller, body: NewKeyBody, now: number): WantedKey | Failure {
-  const { account_id: accountId, name = '', plan = 'default', limit_usd, expires_in_days = null, balance_usd } = body
+  const { account_id: accountId, name = '', plan = DEFAULT_PLAN, limit_usd, expires_in_days = null, balance_usd } = body
   if (accountId === undefined && caller.token.accountIds.length > 0) return forbidden('This token is bound to accounts: name one of them')
   if (accountId !== undefined && !seesAccount(caller, accountId)) return wrong('account_id', 'There is no such account')
   const [limitPicos, ref] = [limitOf(limit_usd), refOf(body.ref)]
