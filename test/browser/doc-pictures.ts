@@ -16,6 +16,7 @@ import { withFonts } from './fonts.ts'
 import { sampleBooks } from './sample-books.ts'
 import { sampleConsole } from './sample-console.ts'
 import { sampleHistory } from './sample-history.ts'
+import { signIn } from './sign-in.ts'
 
 const FOLDER = join(import.meta.dir, '../../.github/pictures')
 const wanted = process.argv.slice(2)
@@ -30,11 +31,8 @@ const toCabinet = async (page: Page, path: string): Promise<void> => {
   await sample.open(page)
   await page.goto(`${gateway.people().origins('cabinet').base}/cabinet/a/${path}`)
 }
-const toConsole = async (page: Page, { people }: TestGateway): Promise<void> => {
-  const person = await people().known('operator@example.com')
-  await people().memberships.makeOperator(person.id)
-  await page.goto(await people().signInLink('console', person))
-  await page.getByRole('button', { name: 'Sign in' }).click()
+const toConsole = async (page: Page, of: TestGateway): Promise<void> => {
+  await signIn(page, of, 'console', { email: 'operator@example.com' })
   await page.getByText('Live', { exact: true }).waitFor()
 }
 const drawn = (page: Page): Promise<void> => page.locator('tfoot').waitFor()

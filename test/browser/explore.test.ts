@@ -14,6 +14,7 @@ import { createKey, holdRequest, settlement, usd } from '../support/ledger.ts'
 import { randomFrom, SEED } from '../support/seed.ts'
 import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
+import { signIn } from './sign-in.ts'
 
 setDefaultTimeout(120_000)
 
@@ -52,15 +53,10 @@ afterAll(async () => {
 afterEach(() => expect(complaints.splice(0)).toEqual([]))
 
 async function signedIn(listener: 'console' | 'cabinet', options: BrowserContextOptions = {}): Promise<Page> {
-  const people = gateway.people()
-  const person = await people.known('ann@example.com')
-  if (listener === 'console') await people.memberships.makeOperator(person.id)
-  else await people.memberships.join(person.id, { accountId: 'acc_north', role: 'owner' })
   const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })).newPage()
   page.on('console', (message) => message.type() !== 'log' && complaints.push(message.text()))
   page.on('pageerror', ({ message }) => complaints.push(message))
-  await page.goto(await people.signInLink(listener, person))
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  await signIn(page, gateway, listener)
   await page.getByRole('link', { name: 'Explore', exact: true }).click()
   await page.getByRole('heading', { name: 'Explore' }).waitFor()
   await page.locator('tfoot').waitFor()

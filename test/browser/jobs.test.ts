@@ -10,6 +10,7 @@ import { makeHistory } from '../support/history.ts'
 import { randomFrom, SEED } from '../support/seed.ts'
 import { until } from '../support/until.ts'
 import { openBrowser } from './chromium.ts'
+import { signIn } from './sign-in.ts'
 
 setDefaultTimeout(120_000)
 
@@ -29,14 +30,9 @@ afterAll(async () => {
 afterEach(() => expect(complaints.splice(0)).toEqual([]))
 
 async function signedIn(listener: 'console' | 'cabinet'): Promise<Page> {
-  const people = gateway.people()
-  const person = await people.known('ann@example.com')
-  if (listener === 'console') await people.memberships.makeOperator(person.id)
-  else await people.memberships.join(person.id, { accountId: 'acc_north', role: 'owner' })
   const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage()
   page.on('pageerror', ({ message }) => complaints.push(message))
-  await page.goto(await people.signInLink(listener, person))
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  await signIn(page, gateway, listener)
   // It would rest where a chart may be drawn, and point at one of its bars.
   await page.mouse.move(0, 0)
   await page.getByRole('link', { name: listener === 'console' ? 'Overview' : 'Spend', exact: true }).waitFor()

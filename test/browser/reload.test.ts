@@ -8,6 +8,7 @@ import type { Browser, Page } from 'playwright-core'
 import { picos } from '../../src/core/money.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { openBrowser } from './chromium.ts'
+import { signIn } from './sign-in.ts'
 
 setDefaultTimeout(60_000)
 
@@ -46,13 +47,9 @@ const priced =
   }
 
 async function enter(email: string): Promise<Page> {
-  const people = gateway.people()
-  const person = await people.known(email)
-  await people.memberships.makeOperator(person.id)
   const page = await (await browser.newContext()).newPage()
   page.setDefaultTimeout(20_000)
-  await page.goto(await people.signInLink('console', person))
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  await signIn(page, gateway, 'console', { email })
   await page.getByRole('link', { name: 'Catalog', exact: true }).click()
   return page
 }

@@ -9,6 +9,7 @@ import type { Listener } from '../../src/people/origins.ts'
 import { BotWorld, NORTH } from '../web/bot/bot-world.ts'
 import { LOOKS, type Look, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
+import { signIn } from './sign-in.ts'
 
 setDefaultTimeout(60_000)
 
@@ -28,18 +29,13 @@ afterAll(async () => {
 afterEach(() => expect(complaints.splice(0)).toEqual([]))
 
 async function visit(listener: Listener, email: string, path: string, { colorScheme, width }: Partial<Look> = {}): Promise<Page> {
-  const people = world.gateway.people()
-  const person = await people.known(email)
-  if (listener === 'console') await people.memberships.makeOperator(person.id)
-  else await people.memberships.join(person.id, { accountId: NORTH, role: 'owner' })
   const look = { ...(colorScheme && { colorScheme }), ...(width && { viewport: { width, height: 900 } }) }
   const page = await (await browser.newContext(look)).newPage()
   page.setDefaultTimeout(10_000)
   page.on('pageerror', ({ message }) => complaints.push(message))
-  await page.goto(await people.signInLink(listener, person))
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  await signIn(page, world.gateway, listener, { email, accountId: NORTH })
   await page.getByRole('navigation').first().waitFor()
-  await page.goto(`${people.origins(listener).base}${path}`)
+  await page.goto(`${world.gateway.people().origins(listener).base}${path}`)
   await page.getByRole('heading', { level: 1 }).waitFor()
   return page
 }

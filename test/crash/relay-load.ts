@@ -16,6 +16,9 @@ export const linesOf = (gateway: GatewayProcess): readonly Line[] =>
 export const pidOf = (gateway: GatewayProcess, index: number): number =>
   linesOf(gateway).findLast(({ notice, process: number }) => notice === 'a process begins' && number === index)?.pid ?? 0
 
+/** Whether any money is held, by what the command says. */
+export const isHolding = async (place: Place): Promise<boolean> => (await place.json<{ data: unknown[] }>('holds', 'list')).data.length > 0
+
 const bodyOf = (tokens: number): string =>
   JSON.stringify({
     ...{ model: 'claude-sonnet-5-5', max_tokens: 500, stream: true },

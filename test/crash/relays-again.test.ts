@@ -8,7 +8,7 @@ import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { until } from '../support/until.ts'
 import { type GatewayProcess, type Key, Place } from './process.ts'
-import { expectBooked, isAlive, Load, linesOf, pidOf } from './relay-load.ts'
+import { expectBooked, isAlive, isHolding, Load, linesOf, pidOf } from './relay-load.ts'
 
 setDefaultTimeout(240_000)
 
@@ -22,7 +22,6 @@ beforeEach(async () => {
 afterEach(() => place.remove())
 
 const serve = (count: number): Promise<GatewayProcess> => place.serve({ args: ['--processes', String(count)] })
-const isHolding = async (): Promise<boolean> => (await place.json<{ data: unknown[] }>('holds', 'list')).data.length > 0
 /** What a set leaves beside the ledger when it has ended. */
 const leftovers = (): readonly string[] =>
   readdirSync(dirname(place.ledgerPath)).filter((name) => /\.(?:sock|relays|pages|taken)$|-.*\.spill$/.test(name))
@@ -63,7 +62,7 @@ test('after all processes of a set were killed at once the next one has what cli
     for (const id of load.whole) seen.add(id)
   }
   const gateway = await serve(2)
-  expect(await isHolding()).toBe(false)
+  expect(await isHolding(place)).toBe(false)
   gateway.signal('SIGTERM')
   expect(await gateway.exited).toEqual({ code: 0, signal: null })
   expectBooked(place, seen)
@@ -103,7 +102,7 @@ test('a ledger process that stood still takes none of its relays for silent: the
   await until(() => load.whole.size > seen + 20, 'clients are answered again')
   load.isOver = true
   await running
-  await until(async () => !(await isHolding()), 'nothing is held')
+  await until(async () => !(await isHolding(place)), 'nothing is held')
   expect([0, 1, 2].map((index) => pidOf(gateway, index))).toEqual(pids)
   expect(linesOf(gateway).filter(({ fault = '' }) => fault.includes('is not heard of'))).toEqual([])
   expect(load.cut).toBe(0)
@@ -126,7 +125,7 @@ test('a ledger process that is killed while it stands still, and after relays ha
   await until(() => load.whole.size > seen + 20, 'clients are answered again')
   load.isOver = true
   await running
-  await until(async () => !(await isHolding()), 'nothing is held')
+  await until(async () => !(await isHolding(place)), 'nothing is held')
   expect(load.cut).toBe(0)
   gateway.signal('SIGTERM')
   expect(await gateway.exited).toEqual({ code: 0, signal: null })
@@ -149,7 +148,7 @@ test('relays that end while the ledger process stands still do not wait for it, 
   process.kill(main, 'SIGKILL')
   await gateway.exited
   const again = await serve(2)
-  expect(await isHolding()).toBe(false)
+  expect(await isHolding(place)).toBe(false)
   again.signal('SIGTERM')
   expect(await again.exited).toEqual({ code: 0, signal: null })
   expectBooked(place, load.whole)

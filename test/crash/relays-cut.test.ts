@@ -9,7 +9,7 @@ import { socketBeside } from '../../src/ledger/relays/socket-file.ts'
 import { cutter } from '../support/relays.ts'
 import { until } from '../support/until.ts'
 import { type GatewayProcess, type Key, Place } from './process.ts'
-import { expectBooked, Load, linesOf, pidOf } from './relay-load.ts'
+import { expectBooked, isHolding, Load, linesOf, pidOf } from './relay-load.ts'
 
 setDefaultTimeout(240_000)
 
@@ -28,8 +28,6 @@ function limitFiles(pid: number, bytes: number | 'unlimited'): void {
   if (exitCode !== 0) throw new Error(stderr.toString())
 }
 
-const isHolding = async (): Promise<boolean> => (await place.json<{ data: unknown[] }>('holds', 'list')).data.length > 0
-
 async function begin() {
   const gateway = await place.serve({ args: ['--processes', '2'] })
   const load = new Load(gateway.url, key.key)
@@ -45,7 +43,7 @@ async function begin() {
 async function end({ gateway, load, running }: Readonly<{ gateway: GatewayProcess; load: Load; running: Promise<void> }>): Promise<void> {
   load.isOver = true
   await running
-  await until(async () => !(await isHolding()), 'nothing is held')
+  await until(async () => !(await isHolding(place)), 'nothing is held')
   gateway.signal('SIGTERM')
   expect(await gateway.exited).toEqual({ code: 0, signal: null })
   expectBooked(place, load.whole)

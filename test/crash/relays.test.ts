@@ -10,7 +10,7 @@ import { openDatabase } from '../../db/open.ts'
 import { receiptsIn } from '../support/gateway.ts'
 import { until } from '../support/until.ts'
 import { type GatewayProcess, type Key, Place } from './process.ts'
-import { expectBooked, isAlive, Load, linesOf, pidOf } from './relay-load.ts'
+import { expectBooked, isAlive, isHolding, Load, linesOf, pidOf } from './relay-load.ts'
 
 setDefaultTimeout(240_000)
 
@@ -37,7 +37,7 @@ test('relays and the ledger process die by turns under load: every end that a cl
   }
   load.isOver = true
   await running
-  await until(async () => (await place.json<{ data: unknown[] }>('holds', 'list')).data.length === 0, 'nothing is held')
+  await until(async () => !(await isHolding(place)), 'nothing is held')
   gateway.signal('SIGTERM')
   expect(await gateway.exited).toEqual({ code: 0, signal: null })
   expectBooked(place, load.whole)
@@ -91,7 +91,7 @@ test('a relay that stands still for too long is cut off, its money is free, and 
   await until(() => pidOf(gateway, 2) !== stopped, 'another is begun in its place')
   load.isOver = true
   await running
-  await until(async () => (await place.json<{ data: unknown[] }>('holds', 'list')).data.length === 0, 'nothing is held')
+  await until(async () => !(await isHolding(place)), 'nothing is held')
   gateway.signal('SIGTERM')
   expect(await gateway.exited).toEqual({ code: 0, signal: null })
   expectBooked(place, load.whole)
