@@ -36,7 +36,7 @@ export class Views {
       if (same !== undefined) return same.view === view ? same : 'taken'
       if (known.length >= VIEWS_MAX) return 'tooMany'
       const id = newRowId()
-      await sql.run(SAVE, { ...given(place), id, name, view, now: this.#now(), of: place.accountId })
+      await sql.run(SAVE, { ...given(place), id, name, view, now: this.#now(), of: accountId })
       return { id, name, view }
     })
   }

@@ -86,7 +86,8 @@ export type AccountFindings = {
   account: AccountAtRest | undefined
   accountKeys: Page<ListedKey> | undefined
   accountKey: ListedKey | undefined
-  accountPlans: Readonly<{ ofKeys: readonly string[] /** Null: the default. */; ofNewKeys: string | null }> | undefined
+  /** `ofNewKeys`: null for the default. */
+  accountPlans: Readonly<{ ofKeys: readonly string[]; ofNewKeys: string | null }> | undefined
   budgets: BudgetsAtRest | undefined
   accountReceipts: Page<AccountReceipt> | undefined
   accountReceipt: ReceiptWithCalls | undefined

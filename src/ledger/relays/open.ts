@@ -47,7 +47,8 @@ export async function openRelay({
     ...given,
     isShared: true,
     enter: link.enter,
-    ...{ writes: 'ledger process', lost: 'the connection to it ended; joining again' },
+    writes: 'ledger process',
+    lost: 'the connection to it ended; joining again',
     sendsMax: SENDS_MAX,
     away: { afterMs: given.retryMs, keep: (ends, versionAt) => link.isAway && spill.keep(ends, versionAt) },
     makeSupervisor(_tell, heard) {
