@@ -8,6 +8,7 @@ import type { Usage } from '../core/usage.ts'
 import { priceLevelOf, tokenCells } from '../ledger/columns/call-fields.ts'
 import { type ReceiptRow, receiptDocument } from '../ledger/columns/receipt.ts'
 import type { AttemptRow } from '../ledger/reading/attempt-rows.ts'
+import { listOfOne } from '../ledger/reading/receipt-filter.ts'
 import { attemptDocument, attemptTable } from './attempts.ts'
 import { type CommandContext, type Run, withJson } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop, wrongUse } from './environment.ts'
@@ -45,8 +46,8 @@ function listReceipts(context: CommandContext, options: ListOptions): ExitCode |
   const account = accountName === undefined ? undefined : accountNamed(context, accountName)
   if (isStop(account)) return account
   const only = overHold ? 'over hold' : waived ? 'waived' : undefined
-  const of = { ...(key === undefined ? {} : { keyIds: [key.id] }), ...(account === undefined ? {} : { accountIds: [account.id] }) }
-  const filter = { ...(model === undefined ? {} : { modelIds: [model] }), ...(outcome === undefined ? {} : { outcomes: [outcome] }), tag }
+  const of = { keyIds: listOfOne(key?.id), accountIds: listOfOne(account?.id) }
+  const filter = { modelIds: listOfOne(model), outcomes: listOfOne(outcome), tag }
   const found = readReport(context, ({ receipts }) => ({ page: receipts.list({ of, ...filter, only, from, to, after: cursor, limit }) }))
   if (isStop(found)) return found
   return found.page === undefined ? wrongUse('this cursor is of another list') : sayPage(context, found.page, receiptDocument, receiptTable)

@@ -5,6 +5,7 @@ import { withoutCost, withoutCostText } from '../core/without-cost.ts'
 import { tokenCells, tokenFields } from '../ledger/columns/call-fields.ts'
 import { groupMargin, type MarginBy, type MarginOf, marginIn, sumMargin, upstreamCostIn } from '../ledger/reading/margin.ts'
 import type { MarginRow, MarginSums } from '../ledger/reading/margin-reads.ts'
+import { listOfOne } from '../ledger/reading/receipt-filter.ts'
 import { OTHER_TAGS, type TagQuery, type TagSums } from '../ledger/reading/tag-sums.ts'
 import type { CommandContext } from './command-context.ts'
 import { EXIT, type ExitCode, isStop, type Stop } from './environment.ts'
@@ -54,7 +55,7 @@ export function showMargin(
   const rows = readReport(context, (ledger) => {
     const found: MarginRow[] = []
     for (let after: string | null | undefined; after !== null; ) {
-      const part = ledger.margin({ fromDay, toDay, accountIds: accountId === undefined ? undefined : [accountId], after })
+      const part = ledger.margin({ fromDay, toDay, accountIds: listOfOne(accountId), after })
       found.push(...(part?.rows ?? []))
       after = part?.next ?? null
     }

@@ -7,12 +7,11 @@ import { and, between, desc, eq, sql } from 'drizzle-orm'
 import { accounts, keys } from '../../../db/schema/accounts.ts'
 import { models } from '../../../db/schema/prices.ts'
 import { usageDaily } from '../../../db/schema/roll-ups.ts'
-import type { Outcome } from '../../core/outcome.ts'
 import { hourAt } from '../../core/windows.ts'
 import { type Connection, ormOf } from '../sql/connection.ts'
 import { windowSums } from '../sql/window-sums.ts'
 import { DAY_SUMS } from './day-sums.ts'
-import type { ReceiptFilter } from './receipt-filter.ts'
+import { listOfOne } from './receipt-filter.ts'
 import { ReceiptPages } from './receipt-pages.ts'
 import type { DayPage, KeyAtRest, QuestionOf, Receipt, ReceiptPage } from './reports.ts'
 
@@ -37,7 +36,7 @@ export class CustomerReads {
 
   /** Undefined: `after` is no receipt of this key. */
   receipts({ keyId, modelId, outcome, kind: _, ...query }: QuestionOf<'receipts'>): ReceiptPage | undefined {
-    return this.#pages.page({ of: { keyIds: [keyId] }, ...oneEach(modelId, outcome), ...query })
+    return this.#pages.page({ of: { keyIds: [keyId] }, modelIds: listOfOne(modelId), outcomes: listOfOne(outcome), ...query })
   }
 
   receipt({ keyId, requestId }: QuestionOf<'receipt'>): Receipt | undefined {
@@ -52,11 +51,6 @@ export class CustomerReads {
     return { days: days.slice(0, limit), hasMore: days.length > limit }
   }
 }
-
-const oneEach = (modelId: string | undefined, outcome: Outcome | undefined): ReceiptFilter => ({
-  ...(modelId === undefined ? {} : { modelIds: [modelId] }),
-  ...(outcome === undefined ? {} : { outcomes: [outcome] }),
-})
 
 /** A place before every row, because no model has an empty id. */
 const BEFORE_ALL = { day: Number.MAX_SAFE_INTEGER, modelId: '' }

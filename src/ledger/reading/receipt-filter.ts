@@ -17,9 +17,10 @@ export type ReceiptFilter = Readonly<{
   tag?: string | undefined
 }>
 
-/** The most values of one filter. */
-export const VALUES_MAX = 50
 export const NO_UPSTREAM = '(none)'
+
+/** The list of the one value that is asked for, if any is. */
+export const listOfOne = <Value>(value: Value | undefined): readonly Value[] | undefined => (value === undefined ? undefined : [value])
 
 /** The filter as parameters, each null where nothing is filtered. */
 export const filterValues = ({ modelIds, outcomes, upstreams, formats, usageSource, tag }: ReceiptFilter) => ({

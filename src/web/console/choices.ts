@@ -1,7 +1,7 @@
 /** The lists from which the console's filters are chosen. Rules: pages.md "Tables". */
 
 import { type Choices, listed, lookedUp } from '../parts/choices.ts'
-import { FORMAT_WORDS, OUTCOME_WORDS } from '../parts/request-words.ts'
+import { OUTCOME_WORDS } from '../parts/request-words.ts'
 import { api } from './api.ts'
 
 const found = (of: 'account' | 'key' | 'model' | 'upstream', isFree = false): Choices =>
@@ -11,7 +11,6 @@ export const ACCOUNTS = found('account')
 export const KEYS = found('key')
 export const MODELS = found('model', true)
 export const UPSTREAMS = found('upstream', true)
-export const FORMATS = listed(Object.entries(FORMAT_WORDS).map(([value, text]) => ({ value, text })))
 export const OUTCOMES = listed(
   Object.entries(OUTCOME_WORDS).map(([value, [, text]]) => ({ value, text: value === 'recovered' ? `${text} (recovered)` : text })),
 )

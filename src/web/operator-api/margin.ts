@@ -7,6 +7,7 @@ import { dayText } from '../../core/utc.ts'
 import { withoutCost } from '../../core/without-cost.ts'
 import { groupMargin, MARGIN_BY, marginIn, sumMargin, upstreamCostIn, wholeMargin } from '../../ledger/reading/margin.ts'
 import type { MarginSums } from '../../ledger/reading/margin-reads.ts'
+import { listOfOne } from '../../ledger/reading/receipt-filter.ts'
 import type { ApiCaller } from './caller.ts'
 import { boundedDaysOf, DAY_RANGE } from './days.ts'
 import { answer, ERRORS, Failure, unread } from './failure.ts'
@@ -69,7 +70,7 @@ export function marginRoutes({ world: { reports, clock, catalog }, macro }: Part
   ): Promise<Static<typeof MARGIN> | Failure> => {
     const days = boundedDaysOf(range, clock.now())
     if (days instanceof Failure) return days
-    const rows = await wholeMargin(reports, caller.client, { ...days, ...(accountId === undefined ? {} : { accountIds: [accountId] }) })
+    const rows = await wholeMargin(reports, caller.client, { ...days, accountIds: listOfOne(accountId) })
     if (typeof rows === 'string') return unread(rows)
     const things = groupMargin(rows, by)
     const rest = things.slice(ROWS_MAX)

@@ -5,6 +5,7 @@ import { Elysia, type Static, t } from 'elysia'
 import { OUTCOMES } from '../../core/outcome.ts'
 import { TAG_PATTERN } from '../../core/spend-tag.ts'
 import { REQUEST, REQUEST_DETAIL, requestDetail } from '../../http/usage-documents.ts'
+import { listOfOne } from '../../ledger/reading/receipt-filter.ts'
 import { attemptDocument, ofOperators, receiptDocument } from '../api/console-documents.ts'
 import { type ApiCaller, seesAccount } from './caller.ts'
 import { answer, ERRORS, Failure, missing } from './failure.ts'
@@ -76,16 +77,8 @@ function receiptActs({ acts: { ask } }: Parts) {
     const [of, span] = [await onlyOf(ask, caller, { account_id, key_id }), spanOf({ from, to })]
     if (of instanceof Failure) return of
     if (span instanceof Failure) return span
-    const filters = {
-      ...(model === undefined ? {} : { modelIds: [model] }),
-      ...(tag === undefined ? {} : { tag }),
-      ...(outcome === undefined ? {} : { outcomes: [outcome] }),
-      ...(only === undefined ? {} : { only }),
-    }
-    const whose = {
-      ...(of.accountId === undefined ? {} : { accountIds: [of.accountId] }),
-      ...(of.keyId === undefined ? {} : { keyIds: [of.keyId] }),
-    }
+    const filters = { modelIds: listOfOne(model), outcomes: listOfOne(outcome), tag, ...(only === undefined ? {} : { only }) }
+    const whose = { accountIds: listOfOne(of.accountId), keyIds: listOfOne(of.keyId) }
     const page = await ask<'allReceipts'>(caller, { kind: 'allReceipts', ...pagingOf(paged), of: whose, ...span, ...filters })
     if (page === undefined) return noCursor()
     return page instanceof Failure ? page : listDocument(page, receiptDocument)

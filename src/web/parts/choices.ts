@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { ChoiceDocument } from '../api/choices.ts'
 import { type ApiResponse, ask } from './ask.ts'
 import { idsIn, idsText } from './explore-view.ts'
+import { FORMAT_WORDS } from './request-words.ts'
 
 /** `isFree`: what is typed can be chosen as it stands, such as a model that is sold no more. */
 export type Choices = Readonly<{
@@ -23,6 +24,8 @@ export const listed = (options: readonly Readonly<{ value: string; text: string 
     isFree: false,
   }
 }
+
+export const FORMATS = listed(Object.entries(FORMAT_WORDS).map(([value, text]) => ({ value, text })))
 
 type Asking = (
   query: Readonly<{ q?: string; ids?: string }>,

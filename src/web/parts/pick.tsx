@@ -4,10 +4,8 @@
  */
 
 import { useEffect, useId, useState } from 'preact/hooks'
+import { ONLY_MAX } from '../../core/explore.ts'
 import { type Choices, useChosen, useOffered } from './choices.ts'
-
-/** The most values of one filter. */
-const VALUES_MAX = 50
 
 type Picking = Readonly<{
   label: string
@@ -25,7 +23,7 @@ export function Pick({ label, choices, values, change }: Picking) {
   const active = isOpen ? offered[at] : undefined
   const toggle = (value: string): void => {
     if (values.includes(value)) change(values.filter((one) => one !== value))
-    else if (values.length < VALUES_MAX) change([...values, value])
+    else if (values.length < ONLY_MAX) change([...values, value])
   }
   const close = (): void => {
     setOpen(false)

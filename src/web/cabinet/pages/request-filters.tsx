@@ -1,18 +1,16 @@
 /** The filters of the list of requests, and a field that opens the request with a given id. */
 
 import { useMemo, useState } from 'preact/hooks'
-import { listed, lookedUp, valuesOf } from '../../parts/choices.ts'
+import { FORMATS, listed, lookedUp, valuesOf } from '../../parts/choices.ts'
 import { idsText } from '../../parts/explore-view.ts'
 import { Field } from '../../parts/field.tsx'
 import { Pick } from '../../parts/pick.tsx'
-import { FORMAT_WORDS } from '../../parts/request-words.ts'
 import { dayOf } from '../../parts/zone.ts'
 import { api } from '../api.ts'
 import type { Filters } from '../spend-view.ts'
 import { OUTCOME_OPTIONS, WORDS } from './requests.words.ts'
 
 const OUTCOMES = listed(OUTCOME_OPTIONS)
-const FORMATS = listed(Object.entries(FORMAT_WORDS).map(([value, text]) => ({ value, text })))
 const choicesOf = (accountId: string) => {
   const of = api.accounts({ accountId })
   return {
