@@ -96,6 +96,17 @@ test('what was spent ahead of a clock that came back counts when its day comes, 
   }
 })
 
+test('the windows of a disabled key are those of the clock again after its next request, though that is refused', () => {
+  const machine = machineWith('day', 4n)
+  spend(machine, 'req_ahead', 1, NOW + YEAR_MS)
+  machine.ask(operateTask({ kind: 'setKeyActive', keyId: 'key_0', isActive: false, now: NOW }))
+  expect(hold(machine, 'req_off', NOW)).toBe('disabled')
+  expect(machine.wallets.keys.keyBalanceOf('key_0')?.windows?.map(({ spentPicos, resetsAt }) => [spentPicos, resetsAt])).toEqual([
+    [picos(0n), windowAt('day', hourAt(NOW)).end * HOUR_MS],
+  ])
+  machine.close()
+})
+
 test('a balance that was looked at while the clock was years ahead lets nothing in there: the next request is one of the present windows', () => {
   const machine = machineWith('day', 4n)
   spend(machine, 'req_now', 4, NOW)
@@ -111,7 +122,7 @@ test('a clock is waited for while it is 25 hours behind at most, and a step of m
   expect([steppedHours(25, 0), steppedHours(26, 0), steppedHours(26, 3 * HOUR_MS), steppedHours(-26, 0)]).toEqual([0, 26, 0, -26])
   const steps: number[] = []
   const stale: string[] = []
-  const hour = new WriterHour({ setAllIndeterminate: () => stale.push('all'), isStale: () => false }, (hours) => steps.push(hours))
+  const hour = new WriterHour({ setAllIndeterminate: () => stale.push('all') }, (hours) => steps.push(hours))
   for (const [clock, nowMs] of [
     [1_000, 0],
     [1_020, HOUR_MS],

@@ -81,6 +81,8 @@ export class Wallets {
   hold(request: HoldRequest, nowMs: number): HoldAnswer | 'unknown' {
     this.#hour.turn(hourAt(request.now), nowMs)
     const key = this.#keyFor(request)
+    // Also the windows of a key that may not be used are shown, so they are those of the clock as well.
+    if (key !== 'held' && this.keys.isStale(request.keyId)) return 'unknown'
     if (typeof key === 'string') return key
     const hour = this.#hour.of(key)
     if (hour === undefined) return 'unknown'

@@ -9,14 +9,14 @@ import type { KeyWallets } from './key-wallets.ts'
 import type { KeyWallet } from './wallet.ts'
 
 export class WriterHour {
-  readonly #keys: Pick<KeyWallets, 'setAllIndeterminate' | 'isStale'>
+  readonly #keys: Pick<KeyWallets, 'setAllIndeterminate'>
   readonly #onStep: (hours: number) => void
   #newest = 0
   /** This process's monotonic time when the newest hour was set. */
   #setAtMs = 0
 
   /** `onStep`: called with the hours by which the clock stepped, where they are more than it is waited for. */
-  constructor(keys: Pick<KeyWallets, 'setAllIndeterminate' | 'isStale'>, onStep: (hours: number) => void) {
+  constructor(keys: Pick<KeyWallets, 'setAllIndeterminate'>, onStep: (hours: number) => void) {
     this.#keys = keys
     this.#onStep = onStep
   }
@@ -27,7 +27,6 @@ export class WriterHour {
   /** The hour in which a request of the key is admitted; undefined: the key must be read first. */
   of(key: KeyWallet): number | undefined {
     const { plan, account } = key
-    if (this.#keys.isStale(key.id)) return undefined
     // The rows of a key may be of a later hour than the clock's; what was only looked at while the clock was wrong is no row.
     const hour = Math.max(this.#newest, key.spans.hour, plan.spans.hour, account.spans.hour)
     if (presentHour(hour, this.#newest) !== hour) return undefined
