@@ -2,15 +2,15 @@
 
 import { Elysia, type Static, t } from 'elysia'
 import { type Cell, csvLine } from '../../core/csv.ts'
-import { picos, toExactUsdText } from '../../core/money.ts'
+import { type Picos, toExactUsdText } from '../../core/money.ts'
 import { dayText } from '../../core/utc.ts'
-import { withoutCost } from '../../core/without-cost.ts'
-import { groupMargin, MARGIN_BY, marginIn, sumMargin, upstreamCostIn, wholeMargin } from '../../ledger/reading/margin.ts'
-import type { MarginRow, MarginSums } from '../../ledger/reading/margin-reads.ts'
+import { MARGIN_BY, marginIn, upstreamCostIn, wholeMargin } from '../../ledger/reading/margin.ts'
+import type { MarginRow } from '../../ledger/reading/margin-reads.ts'
 import type { Site } from '../site.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { NO_STORE, oneOf } from './console-acts.ts'
 import { CSV, download, refuseForeign } from './download.ts'
+import { marginDocument } from './margin-document.ts'
 import { daysOf } from './spend-query.ts'
 import { refuseUnread } from './unread.ts'
 import { values, valuesIn } from './value-lists.ts'
@@ -47,18 +47,7 @@ export function marginRoutes({ world, people }: Site) {
       async ({ caller, query }) => {
         const found = await read(caller, query)
         if (found instanceof Response) return found
-        const { by = 'day' } = query
-        const things = groupMargin(found.rows, by)
-        const rest = things.slice(ROWS_MAX)
-        return {
-          by,
-          from: dayText(found.days.fromDay),
-          to: dayText(found.days.toDay),
-          data: things.slice(0, ROWS_MAX).map(({ id, name, ...sums }) => ({ id, name, ...sumsDocument(sums) })),
-          others: rest.length === 0 ? null : { count: rest.length, ...sumsDocument(sumMargin(rest)) },
-          total: sumsDocument(sumMargin(found.rows)),
-          without_cost: withoutCost(world.catalog()),
-        }
+        return marginDocument(found.rows, { by: query.by ?? 'day', ...found.days }, ROWS_MAX, world.catalog())
       },
       { person: true, query: QUERY },
     )
@@ -79,21 +68,7 @@ export function marginRoutes({ world, people }: Site) {
 /** A form sends its empty inputs, too. */
 const given = ({ from, to }: Static<typeof QUERY>) => ({ ...(from ? { from } : {}), ...(to ? { to } : {}) })
 
-const sumsDocument = (sums: MarginSums) => ({
-  requests: sums.requests,
-  calls: sums.calls,
-  charged_usd: toExactUsdText(sums.chargedPicos),
-  waived_usd: toExactUsdText(sums.waivedPicos),
-  cost_usd: toExactUsdText(upstreamCostIn(sums)),
-  /** The part of the cost that no receipt covers. */
-  calls_cost_usd: toExactUsdText(sums.callsCostPicos),
-  cache_lost_usd: toExactUsdText(sums.cacheLostPicos),
-  margin_usd: toExactUsdText(marginIn(sums)),
-  /** Of what was charged, in thousandths; null where nothing was. */
-  margin_thousandths: sums.chargedPicos === 0n ? null : Number(picos((marginIn(sums) * 1_000n) / sums.chargedPicos)),
-})
-
-const usd = (amount: ReturnType<typeof picos>): Cell => ({ decimal: toExactUsdText(amount) })
+const usd = (amount: Picos): Cell => ({ decimal: toExactUsdText(amount) })
 const COLUMNS: readonly Readonly<{ name: string; of: (row: MarginRow) => Cell }>[] = [
   { name: 'date', of: ({ day }) => dayText(day) },
   { name: 'account_id', of: ({ accountId }) => accountId },
@@ -104,7 +79,7 @@ const COLUMNS: readonly Readonly<{ name: string; of: (row: MarginRow) => Cell }>
   { name: 'other_calls', of: ({ calls }) => calls },
   { name: 'charged_usd_exact', of: ({ chargedPicos }) => usd(chargedPicos) },
   { name: 'waived_usd_exact', of: ({ waivedPicos }) => usd(waivedPicos) },
-  { name: 'cost_usd_exact', of: (row) => usd(upstreamCostIn(row)) },
+  { name: 'upstream_cost_usd_exact', of: (row) => usd(upstreamCostIn(row)) },
   { name: 'other_calls_cost_usd_exact', of: ({ callsCostPicos }) => usd(callsCostPicos) },
   { name: 'cache_lost_usd_exact', of: ({ cacheLostPicos }) => usd(cacheLostPicos) },
   { name: 'margin_usd_exact', of: (row) => usd(marginIn(row)) },

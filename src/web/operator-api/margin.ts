@@ -2,12 +2,9 @@
 
 import { Type } from '@sinclair/typebox'
 import { Elysia, type Static, t } from 'elysia'
-import { toExactUsdText } from '../../core/money.ts'
-import { dayText } from '../../core/utc.ts'
-import { withoutCost } from '../../core/without-cost.ts'
-import { groupMargin, MARGIN_BY, marginIn, sumMargin, upstreamCostIn, wholeMargin } from '../../ledger/reading/margin.ts'
-import type { MarginSums } from '../../ledger/reading/margin-reads.ts'
+import { MARGIN_BY, wholeMargin } from '../../ledger/reading/margin.ts'
 import { listOfOne } from '../../ledger/reading/receipt-filter.ts'
+import { marginDocument } from '../api/margin-document.ts'
 import type { ApiCaller } from './caller.ts'
 import { boundedDaysOf, DAY_RANGE } from './days.ts'
 import { answer, ERRORS, Failure, unread } from './failure.ts'
@@ -52,17 +49,6 @@ const MARGIN = t.Object(
   { title: 'Margin', description: 'What was charged, less what the same calls cost, where that is known' },
 )
 
-const sumsDocument = (sums: MarginSums) => ({
-  requests: sums.requests,
-  other_calls: sums.calls,
-  charged_usd: toExactUsdText(sums.chargedPicos),
-  waived_usd: toExactUsdText(sums.waivedPicos),
-  upstream_cost_usd: toExactUsdText(upstreamCostIn(sums)),
-  other_calls_cost_usd: toExactUsdText(sums.callsCostPicos),
-  cache_lost_usd: toExactUsdText(sums.cacheLostPicos),
-  margin_usd: toExactUsdText(marginIn(sums)),
-})
-
 export function marginRoutes({ world: { reports, clock, catalog }, macro }: Parts) {
   const look = async (
     caller: ApiCaller,
@@ -71,18 +57,7 @@ export function marginRoutes({ world: { reports, clock, catalog }, macro }: Part
     const days = boundedDaysOf(range, clock.now())
     if (days instanceof Failure) return days
     const rows = await wholeMargin(reports, caller.client, { ...days, accountIds: listOfOne(accountId) })
-    if (typeof rows === 'string') return unread(rows)
-    const things = groupMargin(rows, by)
-    const rest = things.slice(ROWS_MAX)
-    return {
-      by,
-      from: dayText(days.fromDay),
-      to: dayText(days.toDay),
-      data: things.slice(0, ROWS_MAX).map(({ id, name, ...sums }) => ({ id, name, ...sumsDocument(sums) })),
-      others: rest.length === 0 ? null : { count: rest.length, ...sumsDocument(sumMargin(rest)) },
-      total: sumsDocument(sumMargin(rows)),
-      without_cost: withoutCost(catalog()).map(({ upstream, models }) => ({ upstream, models: [...models] })),
-    }
+    return typeof rows === 'string' ? unread(rows) : marginDocument(rows, { by, ...days }, ROWS_MAX, catalog())
   }
   return new Elysia({ name: 'operator api margin' })
     .use(macro)

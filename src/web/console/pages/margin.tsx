@@ -8,6 +8,7 @@ import { Choice } from '../../parts/field.tsx'
 import { Pick } from '../../parts/pick.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showCount } from '../../parts/show-time.ts'
+import { usdNumber } from '../../parts/show-usd.ts'
 import { Show } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
 import { api } from '../api.ts'
@@ -79,7 +80,9 @@ const Sums = ({ filters }: Readonly<{ filters: Filters<Filter> }>) => {
 const WithoutCost = ({ of }: Readonly<{ of: Margin['without_cost'] }>) =>
   of.length === 0 ? null : <p class="note wary">{withoutCostText(of)}</p>
 
-const percent = (thousandths: number | null): string => (thousandths === null ? '–' : `${(thousandths / 10).toFixed(1)} %`)
+const shareLeft = ({ charged_usd, margin_usd }: Margin['total']): number | null =>
+  usdNumber(charged_usd) === 0 ? null : usdNumber(margin_usd) / usdNumber(charged_usd)
+const percent = (share: number | null): string => (share === null ? '–' : `${(share * 100).toFixed(1)} %`)
 
 const columnsOf = (by: Margin['by']): readonly Column<Row>[] => [
   {
@@ -89,16 +92,16 @@ const columnsOf = (by: Margin['by']): readonly Column<Row>[] => [
   },
   { name: 'Requests', isFigure: true, by: ({ requests }) => requests, cell: ({ requests }) => showCount(requests) },
   { name: 'Charged', onCard: 'first', usd: ({ charged_usd }) => charged_usd },
-  { name: 'Cost', usd: ({ cost_usd }) => cost_usd },
-  { name: 'of failed calls', usd: ({ calls_cost_usd }) => calls_cost_usd },
+  { name: 'Cost', usd: ({ upstream_cost_usd }) => upstream_cost_usd },
+  { name: 'of failed calls', usd: ({ other_calls_cost_usd }) => other_calls_cost_usd },
   { name: 'Waived', usd: ({ waived_usd }) => waived_usd },
   { name: 'Lost cache', usd: ({ cache_lost_usd }) => cache_lost_usd },
   { name: 'Margin', onCard: 'first', usd: ({ margin_usd }) => margin_usd },
   {
     name: 'Of charged',
     isFigure: true,
-    by: ({ margin_thousandths }) => margin_thousandths ?? -Infinity,
-    cell: ({ margin_thousandths }) => percent(margin_thousandths),
+    by: (row) => shareLeft(row) ?? -Infinity,
+    cell: (row) => percent(shareLeft(row)),
   },
 ]
 
@@ -106,10 +109,10 @@ const footOf = ({ total }: Margin) => [
   'All',
   showCount(total.requests),
   total.charged_usd,
-  total.cost_usd,
-  total.calls_cost_usd,
+  total.upstream_cost_usd,
+  total.other_calls_cost_usd,
   total.waived_usd,
   total.cache_lost_usd,
   total.margin_usd,
-  percent(total.margin_thousandths),
+  percent(shareLeft(total)),
 ]
