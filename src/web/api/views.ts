@@ -11,7 +11,9 @@ import { EXPLORE_FIELDS, exploreOf } from './explore-query.ts'
 import { NAME, wrongName } from './name-field.ts'
 
 /** `span`: days that are counted from the day on which the view is opened, in place of `from` and `to`. */
-const VIEW = t.Object({ ...EXPLORE_FIELDS, span: t.Optional(oneOf(SPANS, `One of ${SPANS.join(', ')}`)) }, { additionalProperties: false })
+const FIELDS = { ...EXPLORE_FIELDS, span: t.Optional(oneOf(SPANS, `One of ${SPANS.join(', ')}`)) }
+/** Others come through, so that they are refused: a schema without them would drop them, and keep another question than was meant. */
+const VIEW = t.Object(FIELDS, { additionalProperties: true })
 const BODY = t.Object({ name: NAME, view: VIEW })
 type View = Static<typeof VIEW>
 
@@ -23,6 +25,8 @@ function keeping({ people, world }: Site) {
     const name = typed.trim()
     const wrong = wrongName(name)
     if (wrong !== undefined) return wrong
+    const unknown = Object.keys(view).find((field) => !Object.hasOwn(FIELDS, field))
+    if (unknown !== undefined) return refuse(400, `A view has no field "${unknown}"`, { field: `view.${unknown}` })
     const { from, to, ...undated } = view
     const asked = exploreOf(
       span === undefined ? view : undated,

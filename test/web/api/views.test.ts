@@ -57,6 +57,7 @@ test('what is no question of the page, or has no name, is not kept, and the answ
     [{ name: 'x', view: { account: 'acc_south' } }, 400, 'account'],
     [{ name: 'x', view: { from: '2026-02-30' } }, 400, 'from'],
     [{ name: 'x', view: { span: 'decade' } }, 400, 'view.span'],
+    [{ name: 'x', view: { by: 'key', modle: 'm' } }, 400, 'view.modle'],
     [{ name: 'x', view: { model: 'm'.repeat(4_000) } }, 400, 'view'],
     [{ name: 'week', view: { by: 'model' } }, 409, 'name'],
   ] as const) {
