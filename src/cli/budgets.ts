@@ -33,5 +33,8 @@ export function withWindows({ config }: CommandContext, key: KeyReport): KeyRepo
 export const budgetFacts = (windows: readonly WindowBalance[]): readonly (readonly [string, string])[] =>
   windows.map((window) => [window.of === 'key' ? `per ${window.per}` : `per ${window.per}, ${window.of}`, leftText(window)])
 
+/** The last requests of a window may cost more than was left. */
 export const leftText = ({ capPicos, spentPicos, resetsAt }: WindowBalance): string =>
-  `${usdText(picos(capPicos - spentPicos))} of ${usdText(capPicos)} left until ${timeText(resetsAt)}`
+  spentPicos > capPicos
+    ? `${usdText(picos(spentPicos - capPicos))} over ${usdText(capPicos)}; nothing left until ${timeText(resetsAt)}`
+    : `${usdText(picos(capPicos - spentPicos))} of ${usdText(capPicos)} left until ${timeText(resetsAt)}`

@@ -6,10 +6,11 @@
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { DAY_MS } from '../../src/core/utc.ts'
 import type { Role } from '../../src/people/memberships.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { createKey, sha256, usd } from '../support/ledger.ts'
-import { startWatch } from '../support/until.ts'
+import { roomIn, startWatch } from '../support/until.ts'
 import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 
@@ -257,7 +258,10 @@ test(
 test(
   'an owner sets a budget of all keys together by keyboard, beside the operator’s and not above it; one of 0 is shown as used up',
   async () => {
-    await gateway.createKey({ id: 'key_capped' })
+    await roomIn(DAY_MS, 60_000)
+    const body = { model: MODEL_ID, max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] }
+    await (await gateway.post('/v1/messages', await gateway.createKey({ id: 'key_capped' }), body)).text()
+    await gateway.idle()
     const budget = { kind: 'setBudget', accountId: 'acc_capped', keyId: null, per: 'month', setBy: 'operator' } as const
     await gateway.operate({ ...budget, capPicos: usd('3'), now: Date.now() })
     const page = await signedIn('cap@example.com', { acc_capped: 'owner' })
@@ -273,11 +277,13 @@ test(
     await dialog.getByText("The operator's budget is 3 USD per month, and yours may be less, not more").waitFor()
     expect([await listed.count(), await dialog.locator('.meter.full').count()]).toEqual([1, 0])
     await set('0')
-    await listed.filter({ hasText: 'set by an owner of the account' }).locator('.meter.full').waitFor()
+    const own = listed.filter({ hasText: 'set by an owner of the account' })
+    await own.locator('.meter.full').waitFor()
     expect(await listed.count()).toBe(2)
+    expect(await own.textContent()).toMatch(/^\$[\d.]+ over \$0\.00 a month; nothing left until/)
     expect(await dialog.getByRole('heading').allTextContents()).toEqual(['Budgets of all keys together'])
     await set('')
-    await listed.filter({ hasText: 'set by an owner of the account' }).waitFor({ state: 'detached' })
+    await own.waitFor({ state: 'detached' })
     expect(await listed.count()).toBe(1)
     await page.context().close()
   },

@@ -5,7 +5,7 @@ import { usdNumber } from './show-usd.ts'
 import { Moment } from './time.tsx'
 import { Usd } from './usd.tsx'
 
-type Budget = Readonly<{
+export type Budget = Readonly<{
   of: 'key' | 'account' | 'plan'
   plan: string | null
   set_by: 'operator' | 'customer'
@@ -21,11 +21,19 @@ const whose = ({ of, plan, set_by }: Budget, customer: string): string => {
   return `of the ${of}, set by ${set_by === 'operator' ? 'the operator' : customer}`
 }
 
-export const WindowLeft = ({ left, limit, per, resetsAt }: Readonly<{ left: string; limit: string; per: string; resetsAt: string }>) => (
-  <>
-    <Usd exact={left} /> of <Usd exact={limit} /> {per === 'hour' ? 'an' : 'a'} {per} left until <Moment iso={resetsAt} />
-  </>
-)
+export const WindowLeft = ({ left, limit, per, resetsAt }: Readonly<{ left: string; limit: string; per: string; resetsAt: string }>) => {
+  const each = `${per === 'hour' ? 'an' : 'a'} ${per}`
+  // The last requests of a window may cost more than was left.
+  return left.startsWith('-') ? (
+    <>
+      <Usd exact={left.slice(1)} /> over <Usd exact={limit} /> {each}; nothing left until <Moment iso={resetsAt} />
+    </>
+  ) : (
+    <>
+      <Usd exact={left} /> of <Usd exact={limit} /> {each} left until <Moment iso={resetsAt} />
+    </>
+  )
+}
 
 /** `customer`: who else than the operator set some, in words. */
 export const BudgetList = ({ budgets, customer = 'the customer' }: Readonly<{ budgets: readonly Budget[]; customer?: string }>) =>

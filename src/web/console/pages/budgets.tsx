@@ -1,11 +1,9 @@
 /** Budgets by window of a key and of an account: shown, set and removed. Rules: money.md "Budgets"; pages.md "Acts of operators". */
 
-import { useState } from 'preact/hooks'
 import { type Got, useAsked } from '../../parts/ask.ts'
-import { BudgetList, PERS_TO_CHOOSE } from '../../parts/budgets.tsx'
+import { BUDGET_FIELDS, BudgetFields, useBudget } from '../../parts/budget-form.tsx'
+import { BudgetList } from '../../parts/budgets.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Choice } from '../../parts/field.tsx'
-import { UsdField } from '../../parts/name-and-amount.tsx'
 import { Show } from '../../parts/state.tsx'
 import { tell } from '../../parts/told.tsx'
 import { ActForm } from '../act-dialog.tsx'
@@ -14,7 +12,6 @@ import type { Account } from './account-money.tsx'
 import { type KeyDialogOptions, titleOf } from './key-dialog.ts'
 
 type Budgets = ReturnType<typeof api.accounts>['budgets'] | ReturnType<typeof api.keys>['budgets']
-type Per = Parameters<Budgets['post']>[0]['per']
 type Shown = Got<Budgets['get']>
 
 export const ShownBudgets = ({ accountId, turn }: Readonly<{ accountId: string; turn: number }>) => {
@@ -76,37 +73,20 @@ const BudgetsDialog = ({ of, title, budgets, close, changed }: DialogOptions) =>
 type SetOptions = Readonly<{ of: 'key' | 'account'; shown: Shown['data']; budgets: Budgets; done: () => void; close: () => void }>
 
 const SetBudget = ({ of, shown, budgets, done, close }: SetOptions) => {
-  const capOf = (per: Per): string =>
-    shown.find((budget) => budget.of === of && budget.set_by === 'operator' && budget.per === per)?.limit_usd ?? ''
-  const [per, setPer] = useState<Per>('day')
-  const [limit, setLimit] = useState(() => capOf('day'))
+  const budget = useBudget({ of, set_by: 'operator' }, shown)
   return (
     <ActForm
       title=""
       button="Set"
-      fields={['per', 'limit_usd']}
+      fields={BUDGET_FIELDS}
       close={close}
-      send={({ id, reason }) => budgets.post({ id, per, limit_usd: limit.trim() === '' ? null : limit.trim(), reason })}
+      send={({ id, reason }) => budgets.post({ id, ...budget.sent, reason })}
       done={() => {
-        tell(limit.trim() === '' ? 'The budget is removed' : 'The budget is set')
+        tell(budget.told)
         done()
       }}
     >
-      {(act) => (
-        <>
-          <Choice
-            label="Window, by UTC"
-            options={PERS_TO_CHOOSE}
-            value={per}
-            change={(chosen) => {
-              setPer(chosen as Per)
-              setLimit(capOf(chosen as Per))
-            }}
-            error={act.errorOf('per')}
-          />
-          <UsdField act={act} field="limit_usd" label="Budget, USD" hint="Empty for none" autoFocus value={limit} change={setLimit} />
-        </>
-      )}
+      {(act) => <BudgetFields act={act} budget={budget} label="Budget, USD" hint="Empty for none" autoFocus />}
     </ActForm>
   )
 }
