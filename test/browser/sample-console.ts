@@ -21,6 +21,15 @@ const COSTS = new Map<string, UpstreamCost>([
   ['upstream-0', { prices: { rates: makeTestModel().rates, levels: [] }, factorMillionths: 400_000 }],
 ])
 
+/** Each order of the three models is another: by name, by input, by output and by tokens. */
+const ratesOf = (input: bigint, output: bigint) => ({
+  ...makeTestModel().rates,
+  input: picos(input * 1_000_000n),
+  output: picos(output * 1_000_000n),
+})
+const HAIKU = { id: 'haiku', upstreams: [{ name: 'upstream-1', model: 'vendor-haiku' }], rates: ratesOf(1n, 5n) }
+const OPUS = { id: 'opus', rates: ratesOf(5n, 10n), contextWindow: 100_000 }
+
 export async function sampleConsole(): Promise<SampleConsole> {
   const well = await startFakeUpstream({ answer: () => nativeStream(...textFrames('Hello there')) })
   const ill = await startFakeUpstream({
@@ -28,7 +37,7 @@ export async function sampleConsole(): Promise<SampleConsole> {
   })
   const gateway = await startTestGateway({
     upstreams: [well.url, ill.url],
-    models: [{ costs: COSTS }, { id: 'haiku', upstreams: [{ name: 'upstream-1', model: 'vendor-haiku' }] }],
+    models: [{ costs: COSTS, contextWindow: 1_000_000 }, HAIKU, OPUS],
     readConfig: (inForce) => ({ ...inForce, limits: { ...inForce.limits, requestsPerMinute: 600 }, catalog: twiceAsDear(inForce.catalog) }),
   })
   const secret = await gateway.createKey({ balanceUsd: '50' })

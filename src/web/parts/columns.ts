@@ -20,8 +20,8 @@ export type Column<Row> = Readonly<{
   cell?: (row: Row, places: number) => ComponentChildren
   /** The gateway's word for the order by this column. */
   order?: string
-  /** By what a page orders rows of which it has all; amounts need none. */
-  by?: (row: Row) => string | number
+  /** By what a page orders rows of which it has all; amounts need none. Null: the row has nothing there, and stands below the others whichever way they are ordered. */
+  by?: (row: Row) => string | number | null
 }>
 
 /** An order: the word of a column, behind a minus where it falls; '' is the list's own order. `onlyFalls`: the gateway knows no rising one. */
@@ -52,12 +52,14 @@ export function inOrder<Row>(
   const column = columns.find(({ name }) => name === order.replace(/^-/, ''))
   if (column === undefined) return rows
   const way = order.startsWith('-') ? -1 : 1
-  return rows.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)) || way * compared(column, a, b))
+  const isBelow = (row: Row): boolean => isLast(row) || column.by?.(row) === null
+  return rows.toSorted((a, b) => Number(isBelow(a)) - Number(isBelow(b)) || way * compared(column, a, b))
 }
 
 function compared<Row>({ by, usd }: Column<Row>, a: Row, b: Row): number {
   if (by === undefined) return compareUsd(usd?.(a) ?? '0', usd?.(b) ?? '0')
   const [one, other] = [by(a), by(b)]
+  if (one === null || other === null) return 0
   return typeof one === 'string' ? one.localeCompare(String(other)) : one - Number(other)
 }
 

@@ -57,7 +57,7 @@ const Models = ({ models }: Readonly<{ models: readonly Model[] }>) => (
       USD a million tokens.
       {models.some(({ levels }) => levels.length > 0) && ' A line “above” has the prices of requests with longer prompts.'}
     </p>
-    <Table label="Models" columns={columnsOf(models)} rows={models} keyOf={({ id }) => id} />
+    <Table label="Models" columns={columnsOf(models)} rows={models} keyOf={({ id }) => id} isAll />
   </section>
 )
 
@@ -67,10 +67,11 @@ function columnsOf(models: readonly Model[]): readonly Column<Model>[] {
   return [
     {
       name: 'Model',
+      by: ({ id }) => id,
       cell: ({ id, levels }) => byLevel(<code>{id}</code>, levels, (level) => `above ${showCount(level.above_prompt_tokens)}`),
     },
-    { name: 'Input', isFigure: true, cell: (model) => priceCell(model, ({ input_usd }) => input_usd) },
-    { name: 'Output', isFigure: true, cell: (model) => priceCell(model, ({ output_usd }) => output_usd) },
+    priceColumn('Input', ({ input_usd }) => input_usd),
+    priceColumn('Output', ({ output_usd }) => output_usd),
     { name: 'Cache read', isFigure: true, cell: (model) => priceCell(model, ({ cache_read_usd }) => cache_read_usd) },
     { name: 'Write 5 min', isFigure: true, cell: (model) => priceCell(model, ({ cache_write_usd }) => cache_write_usd) },
     { name: 'Write 1 h', isFigure: true, cell: (model) => priceCell(model, ({ cache_write_1h_usd }) => cache_write_1h_usd) },
@@ -79,6 +80,7 @@ function columnsOf(models: readonly Model[]): readonly Column<Model>[] {
       : []),
     {
       name: 'Tokens',
+      by: ({ context_window }) => context_window,
       cell: ({ context_window, max_output_tokens }) => (
         <>
           {showCount(context_window)}
@@ -130,6 +132,14 @@ const byLevel = (first: ComponentChildren, levels: readonly Level[], line: (leve
 const priceCell = (model: Model, usdOf: (priced: Priced) => string) =>
   byLevel(showPrice(usdOf(model)), model.levels, (level) => showPrice(usdOf(level)))
 
+/** Models are ordered by the price of a short prompt. */
+const priceColumn = (name: string, usdOf: (priced: Priced) => string): Column<Model> => ({
+  name,
+  isFigure: true,
+  by: (model) => Number(usdOf(model)),
+  cell: (model) => priceCell(model, usdOf),
+})
+
 const Plans = ({ plans }: Readonly<{ plans: Catalog['plans'] }>) => (
   <section class="stack" aria-label="Plans">
     <h2>Plans</h2>
@@ -157,11 +167,12 @@ const Limits = ({ limits }: Readonly<{ limits: Catalog['limits'] }>) => (
     <Table
       label="Limits"
       columns={[
-        { name: 'Name', cell: ({ name }: Catalog['limits'][number]) => <code>{name}</code> },
-        { name: 'Value', isFigure: true, cell: ({ value }) => showCount(value) },
+        { name: 'Name', by: ({ name }) => name, cell: ({ name }: Catalog['limits'][number]) => <code>{name}</code> },
+        { name: 'Value', isFigure: true, by: ({ value }) => value, cell: ({ value }) => showCount(value) },
       ]}
       rows={limits}
       keyOf={({ name }) => name}
+      isAll
     />
   </section>
 )

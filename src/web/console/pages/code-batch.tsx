@@ -72,10 +72,11 @@ const Codes = ({ codes }: Readonly<{ codes: Opened['data'] }>) => (
   <Table
     label="Codes"
     columns={[
-      { name: 'No', isFigure: true, cell: ({ place }: Opened['data'][number]) => showCount(place) },
+      { name: 'No', isFigure: true, by: ({ place }) => place, cell: ({ place }: Opened['data'][number]) => showCount(place) },
       { name: 'Code', cell: ({ code }) => <code>{code}</code> },
       {
         name: 'Redeemed by',
+        by: ({ account_id, account_name }) => account_name || account_id,
         cell: ({ account_id, account_name }) =>
           account_id === null ? (
             <span class="quiet">not redeemed</span>
@@ -85,9 +86,14 @@ const Codes = ({ codes }: Readonly<{ codes: Opened['data'] }>) => (
             </a>
           ),
       },
-      { name: 'When', cell: ({ redeemed_at }) => (redeemed_at === null ? '' : <Moment iso={redeemed_at} />) },
+      {
+        name: 'When',
+        by: ({ redeemed_at }) => redeemed_at,
+        cell: ({ redeemed_at }) => (redeemed_at === null ? '' : <Moment iso={redeemed_at} />),
+      },
     ]}
     rows={codes}
     keyOf={({ place }) => String(place)}
+    isAll
   />
 )
