@@ -66,8 +66,8 @@ export function relayOfGateway(world: World, opened: OpenedLedger, options: Opti
     bodyReader,
     timings: options.timings ?? TIMINGS,
   })
-  world.ledger.onKeyChange(({ keyId, stop }) => {
-    if (stop !== null) live.cutKey(keyId).catch(() => undefined)
+  world.ledger.onKeyChange((change) => {
+    if (change.stop !== null) live.cut(change).catch(() => undefined)
   })
   return { relay, keyLimits, rates, live, bodies, bodyReader, kept }
 }

@@ -168,5 +168,7 @@ export type Settlement = SettledColumns &
 /** `lastSyncedAt`: Unix milliseconds of the last settle, top-up or limit change of the key, or of its creation if there was none. */
 export type SyncedKeyBalance = KeyBalance & Readonly<{ lastSyncedAt: number }>
 
-/** `stop`: why running answers of the key are cut; null: they go on. */
-export type KeyChange = Readonly<{ keyId: string; stop: 'disabled' | null }>
+/** A key, or all keys of an account: customers make as many as they like, so these are not named one by one. */
+export type KeysOf = Readonly<{ keyId: string } | { accountId: string }>
+/** `stop`: why their running answers are cut; null: they go on. */
+export type KeyChange = KeysOf & Readonly<{ stop: 'disabled' | null }>

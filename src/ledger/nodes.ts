@@ -10,6 +10,8 @@ export type NodeIdentity = Readonly<{ lane: number; boot: number; bootId: string
 export type NodeMessage =
   /** These keys may do more or less than before. */
   | Readonly<{ kind: 'keys'; lane: number; stop: 'disabled' | null; keyIds: readonly string[] }>
+  /** All keys of this account may. */
+  | Readonly<{ kind: 'account'; lane: number; accountId: string }>
   /** The account's balance was changed by another way than a settle, or a budget of all of its keys was set. */
   | Readonly<{ kind: 'credit'; lane: number; accountId: string }>
   /** Keys were imported, so that there are more foreign secrets than before. */

@@ -14,7 +14,7 @@ import type { Timings } from './timings.ts'
 
 export type JoinedStreamParts = Readonly<{
   world: World
-  keyId: string
+  key: LiveStream['key']
   connection: Pick<Connection, 'restore' | 'drop'>
   answer: RunningAnswer
   timings: Pick<Timings, 'heartbeatIdleMs'>
@@ -50,8 +50,8 @@ export class JoinedStream implements LiveStream, ClientBodyUser, Follower, Timed
     this.#wait()
   }
 
-  get keyId(): string {
-    return this.#parts.keyId
+  get key(): LiveStream['key'] {
+    return this.#parts.key
   }
 
   body(): ReadableStream<Uint8Array> {

@@ -1,7 +1,10 @@
 /** The streams that run now, the ways to stop them from outside (a disabled key, a shutdown), and a signal when most of a crowd has gone. */
 
+import type { KeyRecord } from '../core/key.ts'
+import type { KeysOf } from '../ledger/ledger.ts'
+
 export interface LiveStream {
-  readonly keyId: string
+  readonly key: Pick<KeyRecord, 'id' | 'accountId'>
   /** Where the stream stands among those that run. Only `LiveStreams` writes it. */
   livePlace?: number | undefined
   /** Ends the stream with its format's error, for this reason. Resolves when it is settled. */
@@ -44,9 +47,10 @@ export class LiveStreams {
     this.#onCalm()
   }
 
-  /** Ends the streams of a key that was disabled, or whose account was. */
-  async cutKey(keyId: string): Promise<void> {
-    await Promise.all([...this.#streams].filter((stream) => stream.keyId === keyId).map((stream) => stream.stop('disabled')))
+  /** Ends the streams of what was disabled. */
+  async cut(keys: KeysOf): Promise<void> {
+    const isOf = 'keyId' in keys ? ofKey(keys.keyId) : ofAccount(keys.accountId)
+    await Promise.all(this.#streams.filter(isOf).map((stream) => stream.stop('disabled')))
   }
 
   /** Also ends streams that begin later: a request may still be being read when the shutdown comes. */
@@ -55,3 +59,12 @@ export class LiveStreams {
     await Promise.all([...this.#streams].map((stream) => stream.stop('drain')))
   }
 }
+
+const ofKey =
+  (keyId: string) =>
+  ({ key }: LiveStream) =>
+    key.id === keyId
+const ofAccount =
+  (accountId: string) =>
+  ({ key }: LiveStream) =>
+    key.accountId === accountId

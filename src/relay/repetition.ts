@@ -71,7 +71,7 @@ async function joined(repeating: Repeating, running: RunningAnswer, place: Joine
   const { world, live, timings } = parts
   const stream: JoinedStream = new JoinedStream({
     world,
-    keyId: key.id,
+    key,
     connection,
     answer: running,
     timings,

@@ -57,8 +57,8 @@ export class ClientStream implements LiveStream, StreamFlowUser, Timed {
     return this.#state.hasLeft
   }
 
-  get keyId(): string {
-    return this.#parts.held.key.id
+  get key(): LiveStream['key'] {
+    return this.#parts.held.key
   }
 
   /** The client's body. `opening` bytes go out first when the upstream has not said anything yet. */

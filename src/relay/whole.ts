@@ -34,7 +34,7 @@ export async function answerWhole<Echo>(admitted: Admitted<Echo>): Promise<Respo
 }
 
 const stoppableBy = <Echo>(stop: (reason: StopReason) => void, { held }: Admitted<Echo>): LiveStream => ({
-  keyId: held.key.id,
+  key: held.key,
   stop: async (reason) => stop(reason),
 })
 

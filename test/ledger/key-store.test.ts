@@ -21,7 +21,12 @@ function manualLedger() {
       listener = heard
     },
   }
-  return { ledger, asked, change: (keyId: string) => listener({ keyId, stop: null }) }
+  return {
+    ledger,
+    asked,
+    change: (keyId: string) => listener({ keyId, stop: null }),
+    changeAll: (accountId: string) => listener({ accountId, stop: null }),
+  }
 }
 
 const record = (id: string, more: Partial<KeyRecord> = {}): KeyRecord => ({
@@ -115,6 +120,25 @@ test('a change forgets the key, all its secrets and what was unknown; others sta
   expect(asked).toHaveLength(4)
   for (const secret of [old, current, unknown]) expect(store.find(secret)).toBeInstanceOf(Promise)
   expect(asked).toHaveLength(7)
+})
+
+test('a change of an account forgets all its keys, also those that were forgotten before and came back; those of others stay', async () => {
+  const { ledger, asked, change, changeAll } = manualLedger()
+  const store = new KeyStore(ledger, { now: () => NOW })
+  const find = async (secret: string, answer: KeyRecord): Promise<void> => {
+    const found = store.find(secret)
+    asked.at(-1)?.answer(answer)
+    await found
+  }
+  const [one, two, other] = [newSecret(), newSecret(), newSecret()]
+  await find(one, record('key_1'))
+  await find(two, record('key_2'))
+  await find(other, record('key_3', { accountId: 'acc_3' }))
+  change('key_2')
+  await find(two, record('key_2'))
+  changeAll('acc_1')
+  expect(store.find(other)).toEqual(record('key_3', { accountId: 'acc_3' }))
+  for (const secret of [one, two]) expect(store.find(secret)).toBeInstanceOf(Promise)
 })
 
 test('an answer that was on its way during a change is not remembered', async () => {

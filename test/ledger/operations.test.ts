@@ -566,7 +566,7 @@ describe('the operator', () => {
     expect(rotate('fourth', NOW + 1, NOW + 1)).toMatchObject({ result: 'done' })
   })
 
-  test('changes name the keys that may do more or less, and whether running answers must stop', () => {
+  test('changes name the key that may do more or less, or the account all of whose keys may, and whether running answers must stop', () => {
     operate({ kind: 'createAccount', accountId: 'acc_1', name: '', topUp: null, now: NOW })
     const changesOf = (operation: Operation) => {
       return machine.commit(operateTask(operation)).changes
@@ -577,8 +577,13 @@ describe('the operator', () => {
     expect(changesOf({ kind: 'setKeyActive', keyId: 'key_1', isActive: true, now: NOW })).toEqual([{ keyId: 'key_1', stop: null }])
     expect(changesOf({ kind: 'setKeyLimit', keyId: 'key_1', limitPicos: ZERO, now: NOW })).toEqual([{ keyId: 'key_1', stop: null }])
     expect(changesOf({ kind: 'setAccountActive', accountId: 'acc_1', isActive: false, now: NOW })).toEqual([
-      { keyId: 'key_1', stop: 'disabled' },
-      { keyId: 'key_2', stop: 'disabled' },
+      { accountId: 'acc_1', stop: 'disabled' },
+    ])
+    expect(changesOf({ kind: 'setAccountTags', accountId: 'acc_1', tagsUserIds: true, now: NOW })).toEqual([
+      { accountId: 'acc_1', stop: 'disabled' },
+    ])
+    expect(changesOf({ kind: 'setAccountActive', accountId: 'acc_1', isActive: true, now: NOW })).toEqual([
+      { accountId: 'acc_1', stop: null },
     ])
     expect(changesOf({ kind: 'setAccountActive', accountId: 'acc_9', isActive: false, now: NOW })).toEqual([])
   })

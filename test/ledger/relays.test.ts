@@ -82,7 +82,7 @@ test('a budget of an account is told as one of the account, not as a change of e
   const all = await openAll(pathOf(), 2)
   const [a] = all.relays as [TestRelay]
   try {
-    const told = () => all.relays.map(({ changes }) => changes.filter(({ keyId }) => keyId === 'key_1').length)
+    const told = () => all.relays.map(({ changes }) => changes.length)
     const before = told()
     const budget = { accountId: 'acc_1', keyId: null, per: 'day', capPicos: usd('3'), setBy: 'customer' } as const
     expect((await a.ledger.operate({ kind: 'setBudget', ...budget, now: Date.now() }, ACT)).result).toBe('done')
@@ -110,6 +110,37 @@ test('a key that an operator disables is refused by every relay, and a top-up is
   for (const { changes } of all.relays) await until(() => changes.some(({ stop }) => stop === 'disabled'), 'it is known there')
   for (const { ledger } of all.relays) expect(await ledger.hold(holdOf('req_4'))).toBe('disabled')
   await closeAll(all)
+})
+
+test('an account that an operator disables is told as one, and every relay cuts and refuses all its keys that it knows', async () => {
+  const all = await openAll(pathOf(), 2)
+  try {
+    for (const keyId of ['key_2', 'key_3']) await all.main.ledger.operate(createKey(keyId, { accountId: 'acc_1' }), ACT)
+    for (const { ledger } of all.relays) for (const keyId of ['key_2', 'key_3']) await ledger.findKey(sha256(keyId))
+    for (const { changes } of all.relays) changes.length = 0
+    const setActive = (isActive: boolean) =>
+      all.main.ledger.operate({ kind: 'setAccountActive', accountId: 'acc_1', isActive, now: Date.now() }, ACT)
+    const holdsOf = ({ ledger }: TestRelay) =>
+      Promise.all(
+        ['key_1', 'key_2', 'key_3'].map(
+          async (keyId) => await ledger.hold(holdRequest(`req_${Bun.randomUUIDv7()}`, keyId, usd('0.01'), { now: Date.now() })),
+        ),
+      )
+    await setActive(false)
+    for (const { changes } of all.relays) await until(() => changes.some(({ stop }) => stop === 'disabled'), 'it is known there')
+    for (const relay of all.relays) {
+      expect(relay.changes).toEqual([
+        { accountId: 'acc_1', stop: null },
+        { accountId: 'acc_1', stop: 'disabled' },
+      ])
+      expect(await holdsOf(relay)).toEqual(['disabled', 'disabled', 'disabled'])
+    }
+    await setActive(true)
+    for (const relay of all.relays)
+      await until(async () => (await holdsOf(relay)).every((answer) => answer === 'held'), 'all its keys are let in again')
+  } finally {
+    await closeAll(all)
+  }
 })
 
 test('what a relay that has left had leased is free, and it leaves no hold', async () => {

@@ -36,7 +36,7 @@ function join({ world }: ReturnType<typeof makeTestWorld>, answer: RunningAnswer
   }
   const stream: JoinedStream = new JoinedStream({
     world,
-    keyId: 'key_1',
+    key: { id: 'key_1', accountId: 'acc_1' },
     connection: { restore: () => void said.push('restored'), drop: () => void said.push('DROPPED') },
     answer,
     timings: { heartbeatIdleMs: 15_000 },

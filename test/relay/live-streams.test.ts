@@ -4,13 +4,13 @@ import { expect, test } from 'bun:test'
 import { NO_TICK, TimerWheel } from '../../src/core/timer-wheel.ts'
 import { type LiveStream, LiveStreams } from '../../src/relay/live-streams.ts'
 
-function makeStream(keyId: string): { stream: LiveStream; stops: string[] } {
+function makeStream(keyId: string, accountId = 'acc_a'): { stream: LiveStream; stops: string[] } {
   const stops: string[] = []
   const stop = (reason: string): Promise<void> => {
     stops.push(reason)
     return Promise.resolve()
   }
-  return { stream: { keyId, stop }, stops }
+  return { stream: { key: { id: keyId, accountId }, stop }, stops }
 }
 
 test('a cut reaches every stream of its key and no other, and none that has ended', async () => {
@@ -18,15 +18,23 @@ test('a cut reaches every stream of its key and no other, and none that has ende
   const [running, other, ended] = [makeStream('key_a'), makeStream('key_b'), makeStream('key_a')]
   for (const { stream } of [running, other, ended]) live.add(stream)
   live.remove(ended.stream)
-  await live.cutKey('key_a')
+  await live.cut({ keyId: 'key_a' })
   expect([running.stops, other.stops, ended.stops]).toEqual([['disabled'], [], []])
+})
+
+test('a cut of an account reaches the streams of all its keys and of no other account', async () => {
+  const live = new LiveStreams()
+  const streams = [makeStream('key_a'), makeStream('key_b'), makeStream('key_c', 'acc_c')]
+  for (const { stream } of streams) live.add(stream)
+  await live.cut({ accountId: 'acc_a' })
+  expect(streams.map(({ stops }) => stops)).toEqual([['disabled'], ['disabled'], []])
 })
 
 test('a stream that also waits in a wheel leaves both, in whatever order the others go', async () => {
   const [live, wheel] = [new LiveStreams(), new TimerWheel()]
   const told: string[] = []
   const streams = Array.from({ length: 6 }, (_, place) => ({
-    keyId: 'key_a',
+    key: { id: 'key_a', accountId: 'acc_a' },
     stop: () => Promise.resolve(void told.push(`stop ${place}`)),
     tick: NO_TICK,
     onTime: () => void told.push(`time ${place}`),
@@ -40,7 +48,7 @@ test('a stream that also waits in a wheel leaves both, in whatever order the oth
     live.remove(stream)
   }
   wheel.turn(1_000)
-  await live.cutKey('key_a')
+  await live.cut({ keyId: 'key_a' })
   expect(told.toSorted()).toEqual(['stop 3', 'stop 4', 'time 3', 'time 4'])
   expect(wheel.isEmpty).toBe(true)
 })

@@ -45,6 +45,7 @@ export class KeyStore {
   readonly #unknowns: BoundedMap<Unknown>
   readonly #foreign: ForeignSecrets
   readonly #hashesOfKey = new Map<string, Set<string>>()
+  readonly #keysOfAccount = new Map<string, Set<string>>()
   readonly #asked = new Map<string, Promise<Found>>()
   /** Counts changes: an answer that was on its way during a change may be older than the change, and is not kept. */
   #changes = 0
@@ -57,10 +58,12 @@ export class KeyStore {
     this.#isCurrent = options.isCurrent ?? (() => true)
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now())
     this.#whileHeard = options.whileHeard ?? ((asking) => asking)
-    this.#records = boundedMap(options.recordsMax ?? 100_000, (cached, hash) => this.#unlink(cached.record.id, hash))
+    this.#records = boundedMap(options.recordsMax ?? 100_000, ({ record }, hash) => this.#unlink(record, hash))
     this.#unknowns = boundedMap(options.unknownsMax ?? 10_000)
     this.#foreign = new ForeignSecrets(ledger, { isCurrent: this.#isCurrent, monotonicMs: this.#monotonicMs })
-    ledger.onKeyChange(({ keyId }) => this.#forget(keyId))
+    ledger.onKeyChange((change) =>
+      this.#forget('keyId' in change ? [change.keyId] : [...(this.#keysOfAccount.get(change.accountId) ?? [])]),
+    )
   }
 
   /**
@@ -118,8 +121,8 @@ export class KeyStore {
       return
     }
     this.#records.set(hash, { record: found, until: this.#now() + this.#recordTtlMs, askedAtMs })
-    const hashes = this.#hashesOfKey.get(found.id) ?? new Set()
-    this.#hashesOfKey.set(found.id, hashes.add(hash))
+    link(this.#hashesOfKey, found.id, hash)
+    link(this.#keysOfAccount, found.accountId, found.id)
   }
 
   /** Checks the end of a rotated secret each time, so that it ends to the millisecond also when its record is cached. */
@@ -129,16 +132,25 @@ export class KeyStore {
   }
 
   /** Also forgets the unknown secrets, because a new key or secret may have been unknown a moment ago. */
-  #forget(keyId: string): void {
+  #forget(keyIds: readonly string[]): void {
     this.#changes++
     this.#unknowns.clear()
-    for (const hash of [...(this.#hashesOfKey.get(keyId) ?? [])]) this.#records.delete(hash)
+    for (const keyId of keyIds) for (const hash of [...(this.#hashesOfKey.get(keyId) ?? [])]) this.#records.delete(hash)
     this.#asked.clear()
   }
 
-  #unlink(keyId: string, hash: string): void {
-    const hashes = this.#hashesOfKey.get(keyId)
-    hashes?.delete(hash)
-    if (hashes?.size === 0) this.#hashesOfKey.delete(keyId)
+  #unlink({ id, accountId }: KeyRecord, hash: string): void {
+    unlink(this.#hashesOfKey, id, hash)
+    if (!this.#hashesOfKey.has(id)) unlink(this.#keysOfAccount, accountId, id)
   }
+}
+
+function link(index: Map<string, Set<string>>, of: string, one: string): void {
+  index.set(of, (index.get(of) ?? new Set()).add(one))
+}
+
+function unlink(index: Map<string, Set<string>>, of: string, one: string): void {
+  const known = index.get(of)
+  known?.delete(one)
+  if (known?.size === 0) index.delete(of)
 }

@@ -52,13 +52,22 @@ export class WalletSync {
       return
     }
     if (message.kind === 'credit') {
-      const keyId = wallets.keys.keyOfAccount(message.accountId)
-      this.read(keyId === undefined ? [] : [keyId])
+      this.#readAccount(message.accountId)
       return
     }
-    // Any program that may connect to the database can send this message, so no answer is cut until the row says that the key is disabled.
+    // Any program that may connect to the database can send these messages, so no answer is cut until the row says that the key or its account is disabled.
+    if (message.kind === 'account') {
+      onChange({ accountId: message.accountId, stop: null })
+      this.#readAccount(message.accountId)
+      return
+    }
     for (const keyId of message.keyIds) onChange({ keyId, stop: null })
     this.read(message.keyIds.filter((keyId) => wallets.keys.has(keyId)))
+  }
+
+  #readAccount(accountId: string): void {
+    const keyId = this.#around.wallets.keys.keyOfAccount(accountId)
+    if (keyId !== undefined) this.read([keyId])
   }
 
   /** Reads the wallets of these keys again. */
@@ -132,7 +141,9 @@ export class WalletSync {
     this.#resync(answer)
     for (const state of answer) wallets.keys.load(state)
     if (!isShared) return
-    for (const { keyId, isActive, isAccountActive } of answer) if (!isActive || !isAccountActive) onChange({ keyId, stop: 'disabled' })
+    for (const { keyId, isActive } of answer) if (!isActive) onChange({ keyId, stop: 'disabled' })
+    const accounts = new Set(answer.filter(({ isAccountActive }) => !isAccountActive).map(({ accountId }) => accountId))
+    for (const accountId of accounts) onChange({ accountId, stop: 'disabled' })
   }
 
   /** Learns the rows, or puts that off while it is unknown whether the rows count what memory counts as unsettled. */

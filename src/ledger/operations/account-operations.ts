@@ -82,7 +82,7 @@ export function setAccountActive(writing: Writing, { kind, accountId, isActive }
   if (account === undefined) return refused(`there is no account ${accountId}`)
   if (writing.statements.setAccountActive.run({ accountId, isActive: isActive ? 1 : 0 }).changes === 0) return UNCHANGED
   writing.audit(kind, accountId, { isActive: account.isActive }, { isActive })
-  return done(...writing.statements.keyIdsOfAccount.all({ account: account.number }).map((key) => key.id))
+  return done({ accountId })
 }
 
 export function setAccountTags(writing: Writing, { kind, accountId, tagsUserIds }: OperationOf<'setAccountTags'>): UncommittedResult {
@@ -90,7 +90,7 @@ export function setAccountTags(writing: Writing, { kind, accountId, tagsUserIds 
   if (account === undefined) return refused(`there is no account ${accountId}`)
   if (writing.statements.setAccountTags.run({ accountId, tagsUserIds: tagsUserIds ? 1 : 0 }).changes === 0) return UNCHANGED
   writing.audit(kind, accountId, { tagsUserIds: !tagsUserIds }, { tagsUserIds })
-  return done(...writing.statements.keyIdsOfAccount.all({ account: account.number }).map((key) => key.id))
+  return done({ accountId })
 }
 
 export function renameAccount(writing: Writing, { kind, accountId, name }: OperationOf<'renameAccount'>): UncommittedResult {

@@ -32,7 +32,7 @@ export function setBudget(writing: Writing, operation: OperationOf<'setBudget'>)
   const inForce = { inForcePicos: statements.budgetInForce.get(of)?.cap ?? null }
   if (before === cap) return { ...UNCHANGED, ...inForce }
   // An account's budget is told as one of the account (writing/node-messages.ts): its owner may set it often, and it may have a thousand keys.
-  return { result: 'done', isNew: true, changed: keyId === null ? [] : [keyId], ...inForce }
+  return { result: 'done', isNew: true, changed: keyId === null ? [] : [{ keyId }], ...inForce }
 }
 
 export function setAccountPlan(writing: Writing, { kind, accountId, plan }: OperationOf<'setAccountPlan'>): UncommittedResult {

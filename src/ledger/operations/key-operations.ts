@@ -37,10 +37,10 @@ export function createKey(writing: Writing, operation: OperationOf<'createKey'>)
   const key = writing.statements.keyById.get({ keyId })
   writing.statements.insertSecret.run({ hash, key: key?.number, display: operation.display, now })
   writing.audit(kind, keyId, {}, { accountId, name, plan, limitUsd: usdOrNull(limitPicos), expiresAt })
-  if (topUp === null) return done(keyId)
+  if (topUp === null) return done({ keyId })
   const credited = creditAccount(writing, accountId, 'top-up', topUp)
   if (credited.result === 'refused') return credited
-  if (credited.isNew) return done(keyId)
+  if (credited.isNew) return done({ keyId })
   // A secret is shown only once, so a repeated command cannot return the first key: its caller must know that the money was booked before.
   return refused(
     credited.earlier === undefined
@@ -58,7 +58,7 @@ export function renameKey(writing: Writing, { kind, keyId, name }: OperationOf<'
   if (writing.statements.keyByName.get({ account: key.accountNumber, name }) !== undefined) return refused(keyIsNamed(name))
   writing.statements.renameKey.run({ keyId, name })
   writing.audit(kind, keyId, { name: key.name }, { name })
-  return done(keyId)
+  return done({ keyId })
 }
 
 /** The old secrets end at `oldValidUntil`, or earlier if an earlier rotation said so. A rotation that breaks an earlier promise is refused, unless it `endsPromised`. */
@@ -76,7 +76,7 @@ export function rotateKey(writing: Writing, operation: OperationOf<'rotateKey'>)
   writing.statements.endSecrets.run({ key: key.number, until: oldValidUntil })
   writing.statements.insertSecret.run({ hash, key: key.number, display, now: writing.now })
   writing.audit(kind, keyId, { display: old?.display }, { display, oldValidUntil })
-  return done(keyId)
+  return done({ keyId })
 }
 
 export function setOnKey(
@@ -91,7 +91,7 @@ export function setOnKey(
       const { isActive } = operation
       if (writing.statements.setKeyActive.run({ keyId, isActive: isActive ? 1 : 0 }).changes === 0) return UNCHANGED
       writing.audit(kind, keyId, { isActive: key.isActive }, { isActive })
-      return done(keyId)
+      return done({ keyId })
     }
     case 'setKeyLimit': {
       const { limitPicos: limit } = operation
@@ -99,7 +99,7 @@ export function setOnKey(
       if (problem !== undefined) return refused(problem)
       if (writing.statements.setKeyLimit.run({ keyId, limit, now: writing.now }).changes === 0) return UNCHANGED
       writing.audit(kind, keyId, { limitUsd: usdOrNull(key.limitPicos) }, { limitUsd: usdOrNull(limit) })
-      return done(keyId)
+      return done({ keyId })
     }
     case 'setKeyRates': {
       const { rates } = operation
@@ -111,7 +111,7 @@ export function setOnKey(
         { rates: key.rates === null ? null : ratesAsSet(key.rates) },
         { rates: rates === null ? null : ratesAsSet(rates) },
       )
-      return done(keyId)
+      return done({ keyId })
     }
     case 'setKeyExpiry': {
       const { expiresAt } = operation
@@ -119,7 +119,7 @@ export function setOnKey(
       if (problem !== undefined) return refused(problem)
       if (writing.statements.setKeyExpiry.run({ keyId, expiresAt }).changes === 0) return UNCHANGED
       writing.audit(kind, keyId, { expiresAt: key.expiresAt }, { expiresAt })
-      return done(keyId)
+      return done({ keyId })
     }
   }
 }

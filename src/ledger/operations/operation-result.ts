@@ -1,6 +1,7 @@
 /** The result of an operator's write, before its group is committed. Rules: ledger.md "Twice is once". */
 
 import type { Picos } from '../../core/money.ts'
+import type { KeysOf } from '../ledger.ts'
 import type { Earlier, Repeated } from '../operation.ts'
 
 /**
@@ -15,10 +16,10 @@ export type UncommittedResult =
       redeemedPicos?: Picos
       inForcePicos?: Picos | null
       repeats?: Repeated
-      changed: readonly string[]
+      changed: readonly KeysOf[]
     }>
   | Readonly<{ result: 'refused'; problem: string; what?: 'token' | 'Idempotency-Key' }>
 
 export const UNCHANGED = { result: 'done', isNew: false, changed: [] } as const
-export const done = (...changed: readonly string[]): UncommittedResult => ({ result: 'done', isNew: true, changed })
+export const done = (...changed: readonly KeysOf[]): UncommittedResult => ({ result: 'done', isNew: true, changed })
 export const refused = (problem: string): Extract<UncommittedResult, { result: 'refused' }> => ({ result: 'refused', problem })

@@ -34,6 +34,7 @@ function isMessage(given: unknown): given is NodeMessage {
       return (stop === null || stop === 'disabled') && Array.isArray(keyIds) && keyIds.every((keyId) => typeof keyId === 'string')
     case 'import':
       return true
+    case 'account':
     case 'credit':
       return typeof accountId === 'string'
     case 'giveBack':

@@ -116,11 +116,6 @@ function keyLookUps(db: Connection) {
       .from(keys)
       .where(and(eq(keys.accountNumber, given('account')), eq(keys.name, given('name'))))
       .prepare(),
-    keyIdsOfAccount: orm
-      .select({ id: keys.id })
-      .from(keys)
-      .where(eq(keys.accountNumber, given('account')))
-      .prepare(),
   }
 }
 

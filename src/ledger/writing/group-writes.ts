@@ -4,7 +4,7 @@
  * are done. Rules: ledger.md "Group commit", "Two stores".
  */
 
-import type { KeyChange } from '../ledger.ts'
+import type { KeyChange, KeysOf } from '../ledger.ts'
 import { operate } from '../operations/operator-writes.ts'
 import { Numbers } from '../sql/numbers.ts'
 import { type Answer, type Debit, isLease, isRead, isWrite, type Task, unavailable, type WriteTask } from '../task.ts'
@@ -225,15 +225,17 @@ export class GroupWrites {
     )
     this.#debits.reread()
     if (result.result === 'refused') return result
-    const own = result.changed.map((keyId) => ({ keyId, stop: this.#stopOf(keyId) }))
+    const own = result.changed.map((keys) => ({ ...keys, stop: this.#stopOf(keys) }))
     changes.push(...own)
     this.#engine.announce?.(operation, own)
     const { changed: _, ...done } = result
     return done
   }
 
-  #stopOf(keyId: string): KeyChange['stop'] {
-    const key = this.#engine.statements.keyState.get({ keyId })
+  #stopOf(keys: KeysOf): KeyChange['stop'] {
+    const { account, keyState } = this.#engine.statements
+    if ('accountId' in keys) return account.get(keys)?.isActive ? null : 'disabled'
+    const key = keyState.get(keys)
     return key?.isActive && key.isAccountActive ? null : 'disabled'
   }
 }

@@ -13,6 +13,7 @@ export const messagesOf = (lane: number, operation: Operation, changes: readonly
   const accountId = accountOf(operation)
   return [
     ...keysMessages(lane, changes),
+    ...changes.filter((change) => 'accountId' in change).map(({ accountId }) => ({ kind: 'account', lane, accountId }) as const),
     ...(accountId === undefined ? [] : [{ kind: 'credit', lane, accountId } as const]),
     ...(operation.kind === 'importKeys' ? [{ kind: 'import', lane } as const] : []),
   ]
@@ -33,13 +34,13 @@ function accountOf(operation: Operation): string | undefined {
   }
 }
 
-/** Splits the keys over as many messages as they need. */
+/** Splits keys that are named over as many messages as they need. */
 export function keysMessages(lane: number, changes: readonly KeyChange[]): readonly NodeMessage[] {
   const messages: NodeMessage[] = []
   for (const stop of [null, 'disabled'] as const) {
     let keyIds: string[] = []
     let bytes = 0
-    for (const { keyId } of changes.filter((change) => change.stop === stop)) {
+    for (const { keyId } of changes.filter((change) => 'keyId' in change).filter((change) => change.stop === stop)) {
       const more = Buffer.byteLength(JSON.stringify(keyId)) + 1
       if (bytes + more > BYTES_MAX - HEAD_BYTES) {
         messages.push({ kind: 'keys', lane, stop, keyIds })

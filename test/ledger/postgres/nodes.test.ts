@@ -82,11 +82,29 @@ describe('what is said', () => {
     b.changes.length = 0
     await a.ledger.operate({ kind: 'setKeyActive', keyId: 'key_1', isActive: false, now: Date.now() })
     using watch = startWatch()
-    await until(() => b.changes.some(({ keyId, stop }) => keyId === 'key_1' && stop === 'disabled'), 'it is cut')
+    await until(() => b.changes.some((change) => 'keyId' in change && change.keyId === 'key_1' && change.stop === 'disabled'), 'it is cut')
     expect(watch.ms()).toBeLessThan(1_000)
     expect(await find(b.ledger)).toMatchObject({ isActive: false })
     await until(async () => (await b.ledger.hold(holdOf('req_2'))) === 'disabled', 'it holds nothing')
     b.ledger.void('req_1')
+    await close(a, b)
+  })
+
+  postgresTest('an account that is disabled on one node is cut on the others, and all its keys are found disabled there', async () => {
+    const url = await postgres().createDatabase()
+    const [a, b] = [await openNode(url), await openNode(url)]
+    await withKey(a)
+    await a.ledger.operate(createKey('key_2', { accountId: 'acc_1', now: Date.now() }))
+    for (const keyId of ['key_1', 'key_2']) await b.ledger.findKey(sha256(keyId))
+    b.changes.length = 0
+    await a.ledger.operate({ kind: 'setAccountActive', accountId: 'acc_1', isActive: false, now: Date.now() })
+    await until(() => b.changes.some(({ stop }) => stop === 'disabled'), 'it is cut')
+    expect(b.changes).toEqual([
+      { accountId: 'acc_1', stop: null },
+      { accountId: 'acc_1', stop: 'disabled' },
+    ])
+    for (const keyId of ['key_1', 'key_2'])
+      expect(await b.ledger.hold(holdRequest(`req_${keyId}`, keyId, usd('0.01'), { now: Date.now() }))).toBe('disabled')
     await close(a, b)
   })
 
@@ -183,7 +201,7 @@ describe('what is said', () => {
     for (const { pid } of listening) process.kill(pid, 'SIGSTOP')
     await outside.ask('UPDATE ledger.keys SET is_active = 0')
     using watch = startWatch()
-    await until(() => b.changes.some(({ keyId, stop }) => keyId === 'key_1' && stop === 'disabled'), 'it is cut')
+    await until(() => b.changes.some((change) => 'keyId' in change && change.keyId === 'key_1' && change.stop === 'disabled'), 'it is cut')
     expect(watch.ms()).toBeLessThan(1_500)
     for (const { pid } of listening) process.kill(pid, 'SIGCONT')
     b.ledger.void('req_1')
