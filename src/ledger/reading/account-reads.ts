@@ -78,6 +78,10 @@ export class AccountReads {
     return key === undefined ? undefined : listedKey(key)
   }
 
+  hasKeys({ accountIds, keyIds }: Omit<QuestionOf<'hasKeys'>, 'kind'>): boolean {
+    return this.#pages.hasKeys({ accountIds, keyIds })
+  }
+
   plans({ accountId }: QuestionOf<'accountPlans'>): AccountFindings['accountPlans'] {
     const account = this.#statements.account.get({ accountId })
     if (account === undefined) return undefined
@@ -86,7 +90,7 @@ export class AccountReads {
   }
 
   receipts({ kind: _, accountId, keyIds, ...query }: QuestionOf<'accountReceipts'>): Page<AccountReceipt> | undefined {
-    if (this.#numberOf(accountId) === undefined || keyIds?.some((keyId) => this.#keyNumber(accountId, keyId) === undefined))
+    if (this.#numberOf(accountId) === undefined || (keyIds !== undefined && !this.hasKeys({ keyIds, accountIds: [accountId] })))
       return undefined
     const page = this.#pages.page({ of: { accountIds: [accountId], keyIds }, ...query })
     return page && { rows: page.rows.map(publicReceipt), next: page.next }

@@ -19,6 +19,8 @@ export type AccountQuestion =
   /** Newest first. */
   | Readonly<{ kind: 'accountKeys'; accountId: string; after?: string; limit: number }>
   | Readonly<{ kind: 'accountKey'; accountId: string; keyId: string }>
+  /** Whether there are all of these keys, each of one of the accounts; `accountIds` undefined: of any. */
+  | Readonly<{ kind: 'hasKeys'; accountIds: readonly string[] | undefined; keyIds: readonly string[] }>
   /** The plans that the account's keys have, each once, and that of new keys. */
   | Readonly<{ kind: 'accountPlans'; accountId: string }>
   /** What the windows of `now` (Unix milliseconds) have of budgets: of the account (`keyId` null), or of its key as well. `plans`: of its keys of each of these together, too. */
@@ -86,6 +88,7 @@ export type AccountFindings = {
   account: AccountAtRest | undefined
   accountKeys: Page<ListedKey> | undefined
   accountKey: ListedKey | undefined
+  hasKeys: boolean
   /** `ofNewKeys`: null for the default. */
   accountPlans: Readonly<{ ofKeys: readonly string[]; ofNewKeys: string | null }> | undefined
   budgets: BudgetsAtRest | undefined

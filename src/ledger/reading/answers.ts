@@ -54,6 +54,8 @@ export function answerTo(answers: Answers, question: Answered): Finding {
       return accounts.keys(question)
     case 'accountKey':
       return accounts.key(question)
+    case 'hasKeys':
+      return accounts.hasKeys(question)
     case 'accountPlans':
       return accounts.plans(question)
     case 'budgets':

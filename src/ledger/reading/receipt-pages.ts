@@ -92,6 +92,12 @@ export class ReceiptPages {
     return of.accountIds !== undefined && this.#keyNumbers(of).length <= this.#keysMax
   }
 
+  /** Whether there are all of these keys, each of one of the accounts. */
+  hasKeys({ keyIds, accountIds }: Required<ReceiptsOf> & Readonly<{ keyIds: readonly string[] }>): boolean {
+    const found = this.#rows.numbersOfKeys.all({ keys: JSON.stringify(keyIds), accounts: listText(accountIds) })
+    return found.length === new Set(keyIds).size
+  }
+
   #keyNumbers({ keyIds, accountIds }: ReceiptsOf): readonly number[] {
     const accounts = listText(accountIds)
     const rows = accountIds?.length === 1 ? Number.MAX_SAFE_INTEGER : this.#keysMax + 1

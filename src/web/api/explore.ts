@@ -7,7 +7,7 @@ import { CUSTOMERS_ROWS_MAX, type ExploredRow, ROWS_MAX, wholeExplored } from '.
 import { inTurns } from '../../ledger/reading/loop-turns.ts'
 import { OneByOne } from '../../ledger/reading/one-by-one.ts'
 import type { Site } from '../site.ts'
-import { refuse } from './answers.ts'
+import { missing, refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { NO_STORE } from './console-acts.ts'
 import { CSV, download, refuseForeign } from './download.ts'
@@ -33,6 +33,11 @@ async function explored(
   const isOperators = accountId === undefined
   const explore = exploreOf(query, world.clock.now(), isOperators ? DIMENSIONS : CUSTOMERS_DIMENSIONS)
   if ('field' in explore) return refuse(400, explore.message, { field: explore.field })
+  const { key: keyIds } = explore.asked.only
+  const isOwn =
+    isOperators || keyIds === undefined || (await world.reports.ask(clientOf(caller), { kind: 'hasKeys', accountIds: [accountId], keyIds }))
+  if (isOwn === false) return missing()
+  if (isOwn !== true) return refuseUnread(isOwn)
   const asked = isOperators ? explore.asked : { ...explore.asked, only: { ...explore.asked.only, account: [accountId] } }
   const rows = await wholeExplored(world.reports, clientOf(caller), {
     query: asked,

@@ -98,13 +98,16 @@ export function requestRoutes({ world, people }: Pick<Site, 'world' | 'people'>)
 
 type InOrder = Omit<Parameters<typeof orderedReceipts>[1], 'of'> & Readonly<{ keyIds?: readonly string[] }>
 
-/** In the order of a figure. A key of another account is none of this account's. */
-function inOrder(
+/** In the order of a figure. Undefined also for a key that is none of this account's. */
+async function inOrder(
   reports: Site['world']['reports'],
   { client, accountId }: Readonly<{ client: string; accountId: string }>,
   { keyIds, ...wanted }: InOrder,
   now: number,
 ) {
+  const isOwn = keyIds === undefined || (await reports.ask(client, { kind: 'hasKeys', accountIds: [accountId], keyIds }))
+  if (isOwn === false) return undefined
+  if (isOwn !== true) return isOwn
   const ask = (query: OrderedReceiptsQuery) => reports.ask(client, { kind: 'orderedReceipts', ...query })
   return orderedReceipts(ask, { ...wanted, of: { accountIds: [accountId], keyIds } }, now)
 }

@@ -55,6 +55,11 @@ export function exploreRoutes({ world: { reports, clock }, macro }: Parts) {
     if ('field' in explore) return wrong(explore.field, explore.message)
     const { asked } = explore
     if (isBound && asked.only.account?.some((id) => !accountIds.includes(id))) return missing()
+    const { key: keyIds } = asked.only
+    const isSeen =
+      keyIds === undefined || (await reports.ask(caller.client, { kind: 'hasKeys', accountIds: isBound ? accountIds : undefined, keyIds }))
+    if (isSeen === false) return missing()
+    if (isSeen !== true) return unread(isSeen)
     const only = isBound ? { ...asked.only, account: asked.only.account ?? accountIds } : asked.only
     const rows = await wholeExplored(reports, caller.client, {
       query: { ...asked, only },

@@ -145,7 +145,16 @@ test('an account’s people see their own account, without accounts, upstreams a
     const answer = await rob.get(`/api/accounts/acc_north/explore?${foreign}`)
     expect([foreign, answer.status, (answer.body['error'] as { field: string }).field]).toEqual([foreign, 400, foreign.split('=')[0] ?? ''])
   }
-  expect((await rob.get('/api/accounts/acc_north/explore?key=key_south')).body).toMatchObject({ data: [], total: { requests: 0 } })
+  const ownKey = own[0]?.keyId ?? ''
+  for (const [keys, status] of [
+    ['key_south', 404],
+    [`${ownKey},key_south`, 404],
+    ['key_none', 404],
+    [ownKey, 200],
+  ] as const) {
+    expect([keys, (await rob.get(`/api/accounts/acc_north/explore?key=${keys}`)).status]).toEqual([keys, status])
+    expect([keys, (await fileOf(rob, `acc_north/explore.csv?key=${keys}`)).status]).toEqual([keys, status])
+  }
   expect((await rob.get('/api/accounts/acc_south/explore')).status).toBe(404)
 })
 

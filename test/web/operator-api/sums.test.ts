@@ -147,7 +147,12 @@ test('use by what is asked is of the accounts that a token sees, and says what i
   expect([own.total.requests, own.total.upstream_cost_usd]).toEqual([3, undefined])
   expect(new Set(own.data.map(({ things }) => things[0]?.id))).toEqual(new Set([String(keys.north['account_id'])]))
   expect(await statusOf(bound, `/usage/explore?account=${String(keys.south['account_id'])}`)).toBe(404)
-  expect((await explored(bound, `key=${String(keys.south['id'])}`)).total.requests).toBe(0)
+  for (const path of ['/usage/explore?key=', '/usage?key_id=', '/usage/tags?key_id=', '/receipts?key_id=', '/holds?key_id=']) {
+    expect([path, await statusOf(bound, `${path}${String(keys.south['id'])}`)]).toEqual([path, 404])
+    expect([path, await statusOf(all, `${path}key_none`)]).toEqual([path, 404])
+    expect([path, await statusOf(all, `${path}${String(keys.south['id'])}`)]).toEqual([path, 200])
+  }
+  expect(await statusOf(bound, `/usage/explore?key=${String(keys.north['id'])},${String(keys.south['id'])}`)).toBe(404)
   for (const foreign of ['by=upstream', 'upstream=upstream-0', 'by=price', 'step=minute'])
     expect([foreign, await statusOf(bound, `/usage/explore?${foreign}`)]).toEqual([foreign, 400])
 })
