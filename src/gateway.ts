@@ -173,7 +173,7 @@ type SiteParts = Readonly<{
   state: GatewayState
   verifier: Verifier
   upstreams: UpstreamPool
-  history: Pick<HistoryStore, 'read'>
+  history: Pick<HistoryStore, 'read' | 'traffic'>
   moment: () => Moment
 }>
 

@@ -67,3 +67,15 @@ export const stepText = (start: number, step: Step): string =>
 /** What a chart can show of sums, and by what their groups are ordered. */
 export const MEASURES = ['spend', 'requests', 'input', 'output', 'cache_read', 'cache_write', 'cache_hits'] as const
 export type Measure = (typeof MEASURES)[number]
+
+/** What a chart can show of traffic, which the history of requests keeps; money and tokens are not in it. Rules: pages.md "History". */
+export const TRAFFIC_MEASURES = ['refusals', 'first_byte_p50', 'first_byte_p95', 'first_byte_p99'] as const
+export type TrafficMeasure = (typeof TRAFFIC_MEASURES)[number]
+export const TRAFFIC_DIMENSIONS = ['model', 'upstream', 'reason'] as const
+export type TrafficDimension = (typeof TRAFFIC_DIMENSIONS)[number]
+export const isTrafficMeasure = (text: string | undefined): text is TrafficMeasure => TRAFFIC_MEASURES.some((measure) => measure === text)
+
+/** The most series of a chart, which has so many colours; all other things together are one more series. */
+export const SERIES_MAX = 7
+/** The most rows that a page can show; all other things together are one more row. */
+export const SHOWN_ROWS_MAX = 500

@@ -7,9 +7,10 @@ import { Database } from 'bun:sqlite'
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { NotOurs } from '../../db/damage.ts'
 import type { AccountRow } from '../core/history/bounded-counts.ts'
-import { type HistoryAsked, type HistoryFound, keptSince, writerSeen } from '../core/history/kept.ts'
+import { type HistoryAsked, type HistoryFound, keptSince, type TrafficRead, writerSeen } from '../core/history/kept.ts'
 import type { CellRow, MomentRows, Writer } from '../core/history/moment.ts'
 import { HistorySeries } from '../core/history/series.ts'
+import { secondsOf, type TrafficAsked, TrafficSums } from '../core/history/traffic.ts'
 import schema from './history.sql' with { type: 'text' }
 
 /** Spells 'TGHI'. */
@@ -77,6 +78,18 @@ export class HistoryFile {
     }
   }
 
+  traffic(asked: TrafficAsked, now: number): TrafficRead {
+    const { from, to } = secondsOf(asked)
+    const sums = new TrafficSums(asked)
+    const db = this.#db
+    for (const { at, ...cell } of db.query<AtCell, [number, number, number]>(CELLS).iterate(3_600, from, to)) {
+      sums.add(at, cell)
+      if (sums.isTooMuch) break
+    }
+    const writers = db.query<WriterRow, [number, number]>(WRITERS).all(from, to)
+    return { found: wholeOf(sums.found()), writers: writers.map((row) => writerSeen(row, Math.floor(now / 1_000))) }
+  }
+
   close(): void {
     this.#db.close()
   }
@@ -100,6 +113,14 @@ const CELLS =
 const ACCOUNTS =
   'SELECT account, sum(requests) AS requests, sum(refused) AS refused FROM accounts WHERE step = ? AND at >= ? AND at < ? GROUP BY account'
 const WRITERS = 'SELECT writer, began_at, seen_at, is_whole FROM writers WHERE seen_at >= ? AND began_at < ? ORDER BY began_at'
+
+/** In a thread without requests all of the work is done at once. */
+function wholeOf<T>(work: Generator<void, T>): T {
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+  }
+}
 
 function connect(path: string): Database {
   // SQLite would make the file with the process's mask. The log beside the file gets the file's mode.

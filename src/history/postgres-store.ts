@@ -4,9 +4,10 @@
  */
 
 import type { AccountRow } from '../core/history/bounded-counts.ts'
-import { type HistoryAsked, type HistoryFound, keptSince, writerSeen } from '../core/history/kept.ts'
+import { type HistoryAsked, type HistoryFound, keptSince, type TrafficRead, writerSeen } from '../core/history/kept.ts'
 import type { MomentRows, Writer } from '../core/history/moment.ts'
 import { HistorySeries } from '../core/history/series.ts'
+import { secondsOf, type TrafficAsked, TrafficSums } from '../core/history/traffic.ts'
 import tables from './postgres-history.sql' with { type: 'text' }
 import type { HistoryEvent, HistoryStore } from './store.ts'
 
@@ -71,18 +72,32 @@ export class PostgresHistory implements HistoryStore {
     })
   }
 
+  traffic(asked: TrafficAsked): Promise<TrafficRead | undefined> {
+    const { ask, now } = this.#options
+    return this.#answering(undefined, async () => {
+      const { from, to } = secondsOf(asked)
+      const sums = new TrafficSums(asked)
+      await this.#addCells(sums, { from, to, step: 3_600 })
+      const writers = (await ask(WRITERS, { from, to })).rows as WriterRow[]
+      return { found: await inPieces(sums.found()), writers: writers.map((row) => writerSeen(row, Math.floor(now() / 1_000))) }
+    })
+  }
+
   close(): void {
     // The connections are those of the pages, which close them.
   }
 
-  async #addCells(series: HistorySeries, { from, to, step }: Readonly<{ from: number; to: number; step: number }>): Promise<void> {
+  async #addCells(
+    series: Pick<TrafficSums, 'add'> & Readonly<{ isTooMuch?: boolean }>,
+    { from, to, step }: Readonly<{ from: number; to: number; step: number }>,
+  ): Promise<void> {
     let place = { at: from, writer: '', model: '', upstream: '' }
     for (;;) {
       const rows = (await this.#options.ask(CELLS, { step, to, ...place })).rows as CellOfBase[]
       for (const { at, spread, lasting, ...cell } of rows)
         series.add(at, { ...cell, firstByte: Uint8Array.fromHex(spread), duration: Uint8Array.fromHex(lasting) })
       const last = rows.at(-1)
-      if (last === undefined || rows.length < ROWS_AT_ONCE) return
+      if (last === undefined || rows.length < ROWS_AT_ONCE || series.isTooMuch) return
       place = { at: last.at, writer: last.writer, model: last.model, upstream: last.upstream }
     }
   }
@@ -130,6 +145,17 @@ export class PostgresHistory implements HistoryStore {
         if (tries === TRIES) throw error
       }
     }
+  }
+}
+
+/** A piece takes some microseconds, and requests go on between every so many. */
+const PIECES_AT_ONCE = 50
+
+async function inPieces<T>(work: Generator<void, T>): Promise<T> {
+  for (let piece = 1; ; piece++) {
+    const step = work.next()
+    if (step.done === true) return step.value
+    if (piece % PIECES_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve))
   }
 }
 

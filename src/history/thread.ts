@@ -38,6 +38,10 @@ class HistoryWriter {
     this.#answering(number, (file) => ({ kind: 'found', number, found: file.read(asked, Date.now()) }))
   }
 
+  traffic({ number, asked }: Extract<ToHistoryThread, { kind: 'traffic' }>): void {
+    this.#answering(number, (file) => ({ kind: 'traffic', number, read: file.traffic(asked, Date.now()) }))
+  }
+
   #prune(file: HistoryFile): void {
     if (performance.now() < this.#prunedAtMs + PRUNE_MS) return
     file.prune(Date.now())
@@ -97,6 +101,8 @@ function run(): void {
         return writer?.write(message)
       case 'read':
         return writer?.read(message)
+      case 'traffic':
+        return writer?.traffic(message)
     }
   })
 }

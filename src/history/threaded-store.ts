@@ -1,7 +1,8 @@
 /** The history in a file, by way of its thread, which starts with the first question. Rules: pages.md "History". */
 
-import type { HistoryAsked, HistoryFound } from '../core/history/kept.ts'
+import type { HistoryAsked, HistoryFound, TrafficRead } from '../core/history/kept.ts'
 import type { MomentRows, Writer } from '../core/history/moment.ts'
+import type { TrafficAsked } from '../core/history/traffic.ts'
 import type { HistoryEvent, HistoryStore } from './store.ts'
 import type { FromHistoryThread, ToHistoryThread } from './task.ts'
 
@@ -16,7 +17,9 @@ type Options = Readonly<{
 
 type Reply = Extract<FromHistoryThread, { number: number }>
 type Asking = Readonly<
-  { kind: 'write'; writer: Writer; moments: readonly MomentRows[]; isWhole: boolean } | { kind: 'read'; asked: HistoryAsked }
+  | { kind: 'write'; writer: Writer; moments: readonly MomentRows[]; isWhole: boolean }
+  | { kind: 'read'; asked: HistoryAsked }
+  | { kind: 'traffic'; asked: TrafficAsked }
 >
 
 export const historyPathOf = (ledgerPath: string): string => `${ledgerPath}.history`
@@ -45,6 +48,11 @@ export class ThreadedHistory implements HistoryStore {
   async read(asked: HistoryAsked): Promise<HistoryFound | undefined> {
     const reply = await this.#ask({ kind: 'read', asked })
     return reply.kind === 'found' ? reply.found : undefined
+  }
+
+  async traffic(asked: TrafficAsked): Promise<TrafficRead | undefined> {
+    const reply = await this.#ask({ kind: 'traffic', asked })
+    return reply.kind === 'traffic' ? reply.read : undefined
   }
 
   close(): void {

@@ -42,7 +42,7 @@ export type Site = Readonly<{
   /** Looks over the whole ledger. */
   verifier: Verifier
   /** Requests of all processes and nodes by minute and hour. */
-  history: Pick<HistoryStore, 'read'>
+  history: Pick<HistoryStore, 'read' | 'traffic'>
   /** What the gateway does now. Of several relays: as of the last look. */
   moment: () => Moment
   /** Brings the moment up to date where other processes answer the clients. Never rejects. */

@@ -5,13 +5,17 @@
 
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { WRITER_GONE_S } from '../../src/core/history/kept.ts'
 import { picos, toExactUsdText } from '../../src/core/money.ts'
 import { dayAt } from '../../src/core/utc.ts'
+import { HistoryFile } from '../../src/history/history-file.ts'
+import { historyPathOf } from '../../src/history/threaded-store.ts'
 import { VIEWS_MAX } from '../../src/people/views.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { makeHistory } from '../support/history.ts'
 import { createKey, holdRequest, settlement, usd } from '../support/ledger.ts'
 import { randomFrom, SEED } from '../support/seed.ts'
+import { until } from '../support/until.ts'
 import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 import { signIn } from './sign-in.ts'
@@ -161,6 +165,59 @@ test('the cache hit rate is a line for each group, and the whole is no sum of th
     await page.context().close()
   }
 })
+
+test('why requests were refused is a click away, and what the history does not keep is disabled with the reason beside it', async () => {
+  const page = await signedIn('console')
+  try {
+    expect((await gateway.post('/v1/messages', 'sk-wrong', {})).status).toBe(401)
+    await until(async () => (await refusedNow(page)) > 0)
+    killedProcess()
+    await page.getByLabel('By', { exact: true }).selectOption('account')
+    await page.getByRole('columnheader', { name: 'Account' }).waitFor()
+    await page.getByLabel('Show', { exact: true }).selectOption('refusals')
+    await page.getByRole('columnheader', { name: 'Refused', exact: true }).waitFor()
+    const options = (label: string) => page.getByLabel(label, { exact: true }).locator('option:disabled').allTextContents()
+    expect(await options('By')).toEqual(['key', 'account', 'format', 'outcome', 'tag'])
+    expect(await page.getByLabel('By', { exact: true }).inputValue()).toBe('model')
+    await page.getByText('Refusals are kept by model, upstream and reason').waitFor()
+    await page.getByLabel('By', { exact: true }).selectOption('reason')
+    await page.locator('tbody', { hasText: 'key invalid' }).waitFor()
+    expect(await page.locator('.legend li').allTextContents()).toEqual(['key invalid'])
+    expect(await page.locator('.readout strong').textContent()).toBe(await page.locator('tfoot td').last().textContent())
+    await lookAt(page, 'refusals by reason')
+    await page.getByText(/^Processes ended without a word after .*: the requests of up to ten seconds may be missing there\.$/).waitFor()
+    await page.getByLabel('Show', { exact: true }).selectOption('first_byte_p95')
+    await page.getByRole('columnheader', { name: 'First byte p95' }).waitFor()
+    expect(await options('By')).toEqual(['key', 'account', 'format', 'outcome', 'tag'])
+    await lookAt(page, 'first bytes')
+    await page.getByLabel('Show', { exact: true }).selectOption('spend')
+    await page.getByRole('columnheader', { name: 'Spend' }).waitFor()
+    await page.getByLabel('By', { exact: true }).selectOption('key')
+    await page.getByRole('columnheader', { name: 'Key' }).waitFor()
+    await page.locator('tbody tr').first().getByRole('button').click()
+    await page.getByText('Refusals and first bytes are not kept by key').waitFor()
+    expect((await options('Show')).length).toBe(4)
+  } finally {
+    await page.context().close()
+  }
+})
+
+/** Of a process that ended without a word the history has when it last wrote. */
+function killedProcess(): void {
+  const now = Date.now() - 2 * WRITER_GONE_S * 1_000
+  const file = new HistoryFile(historyPathOf(gateway.ledgerPath))
+  try {
+    file.write({ name: 'killed', beganAt: Math.floor(now / 1_000) }, [], { now, isWhole: false })
+  } finally {
+    file.close()
+  }
+}
+
+/** What the history has, which is written behind the requests. */
+const refusedNow = async (page: Page): Promise<number> => {
+  const answer = await page.request.get(`${new URL(page.url()).origin}/console/api/explore?measure=refusals`)
+  return ((await answer.json()) as { total: { refused: number } }).total.refused
+}
 
 test('a view is kept under a name, is opened with the days of then by its link, and is gone when it is deleted', async () => {
   const page = await signedIn('cabinet')

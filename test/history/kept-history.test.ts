@@ -93,6 +93,29 @@ test('a process that has died says from when on requests may be missing', () => 
   file.close()
 })
 
+test('refusals and first bytes of all processes of a machine come from their hours, by way of the thread', async () => {
+  const [one, two] = [process('b1'), process('b2')]
+  for (const { recorder, store: own } of [one, two]) {
+    recorder.ended({ model: 'm', upstream: 'east', firstByteMs: 40, durationMs: 90 })
+    recorder.ended({ refusal: 'keyInvalid', durationMs: 1 })
+    expect(await own.write(recorder.writer, recorder.take(), false)).toBe(true)
+  }
+  const hour = Math.floor(NOW / 3_600_000)
+  const asked = { fromHour: hour - 1, toHour: hour, by: ['model'], step: 'hour', measure: 'refusals', only: {}, isFile: true } as const
+  const read = await store().traffic(asked)
+  expect(read?.found).toMatchObject({
+    total: { requests: 4, refused: 2 },
+    series: [
+      { ids: ['(none)'], values: [null, 2] },
+      { ids: ['m'], values: [null, 0] },
+    ],
+  })
+  expect(read?.writers.map(({ writer: name }) => name)).toEqual(['b1', 'b2'])
+  // Before the hour there is nothing, and a lost file is nothing too.
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path() + suffix, { force: true })
+  expect(await store().traffic(asked)).toMatchObject({ found: { total: { requests: 0 }, groups: [], series: [] }, writers: [] })
+})
+
 test('minutes older than two days go, hours stay', () => {
   const file = new HistoryFile(path())
   const recorder = new HistoryRecorder({ boot: 'b1', now: () => NOW - 3 * 86_400_000 })

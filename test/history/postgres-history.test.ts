@@ -70,6 +70,31 @@ postgresTest('a span of many rows is read in parts, and none is read twice', asy
   await people.close()
 })
 
+postgresTest('refusals and first bytes of all nodes are added, read in parts, up to as many rows as an answer has', async () => {
+  const { people, store, asked } = await world()
+  const hour = Math.floor(NOW / 3_600_000)
+  for (const boot of ['a', 'b']) {
+    const recorder = new HistoryRecorder({ boot, now: () => NOW })
+    for (let model = 0; model < 150; model++) recorder.ended({ model: `m${model}`, upstream: 'east', firstByteMs: 40, durationMs: 90 })
+    recorder.ended({ refusal: 'keyInvalid', durationMs: 1 })
+    expect(await store().write(recorder.writer, recorder.take(), false)).toBe(true)
+  }
+  const before = asked()
+  const question = { fromHour: hour, toHour: hour, by: ['upstream'], step: 'hour', measure: 'refusals', only: {}, isFile: true } as const
+  const read = await store().traffic(question)
+  expect(read?.found).toMatchObject({
+    total: { requests: 302, refused: 2 },
+    groups: [
+      { ids: ['(none)'], requests: 2, refused: 2, p50_ms: null },
+      { ids: ['east'], requests: 300, refused: 0 },
+    ],
+    rows: [expect.stringContaining('"requests":300')],
+  })
+  expect(read?.writers.map(({ writer }) => writer)).toEqual(['a', 'b'])
+  expect(asked() - before).toBeGreaterThan(2)
+  await people.close()
+})
+
 postgresTest('minutes older than two days go, hours stay; a database that is away costs a gap', async () => {
   const { people, store, events } = await world()
   const recorder = new HistoryRecorder({ boot: 'a', now: () => NOW })

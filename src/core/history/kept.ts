@@ -1,6 +1,7 @@
 /** How long the history is kept, and what is asked of it. Rules: pages.md "History". */
 
 import type { AccountCount, HistoryBy, HistoryLine, HistorySpan } from './series.ts'
+import type { TrafficFound } from './traffic.ts'
 
 const HOUR_S = 3_600
 /** Minutes for two days, hours for 400. */
@@ -25,6 +26,9 @@ export type HistoryFound = Readonly<{
   accountsBefore: readonly AccountCount[]
   writers: readonly WriterSeen[]
 }>
+
+/** tooMuch: more rows than an answer has. `writers`: those of the span. */
+export type TrafficRead = Readonly<{ found: TrafficFound | 'tooMuch'; writers: readonly WriterSeen[] }>
 
 /** A writer that has not written for so long is gone: one that runs writes or says that it lives twice in this time. */
 export const WRITER_GONE_S = 90

@@ -13,7 +13,7 @@ export type HistoryBy = 'model' | 'upstream'
 /** Unix seconds; `to` is exclusive. `partS`: the width of a part, a multiple of `step`. */
 export type HistorySpan = Readonly<{ from: number; to: number; step: Step; partS: number }>
 
-type Spread = Readonly<{ p50_ms: number | null; p95_ms: number | null; p99_ms: number | null }>
+export type Spread = Readonly<{ p50_ms: number | null; p95_ms: number | null; p99_ms: number | null }>
 
 /** Counts of each part of the span, in order; the times of parts in which there were none are null. */
 export type HistoryLine = Readonly<{
@@ -119,14 +119,14 @@ function addTo(part: Part, { requests, refusals, firstByte, duration }: CellRow)
 }
 
 /** What is no object of counts counts nothing. */
-function refusalsOf(text: string): readonly (readonly [string, number])[] {
+export function refusalsOf(text: string): readonly (readonly [string, number])[] {
   if (text === '{}') return []
   const found: unknown = JSON.parse(text)
   if (typeof found !== 'object' || found === null) return []
   return Object.entries(found).filter((entry): entry is [string, number] => typeof entry[1] === 'number')
 }
 
-const spreadOf = (times: Times | undefined): Spread => ({
+export const spreadOf = (times: Times | undefined): Spread => ({
   p50_ms: tenths(times?.percentile(0.5)),
   p95_ms: tenths(times?.percentile(0.95)),
   p99_ms: tenths(times?.percentile(0.99)),

@@ -4,7 +4,8 @@ import { type Cell, csvLine } from '../../core/csv.ts'
 import { type Dimension, stepText } from '../../core/explore.ts'
 import { toExactUsdText } from '../../core/money.ts'
 import type { ExploreRow, ExploreSums } from '../../ledger/reading/explore-reads.ts'
-import { nextTurn, ROWS_OF_TURN } from '../../ledger/reading/loop-turns.ts'
+import { ROWS_OF_TURN } from '../../ledger/reading/loop-turns.ts'
+import { csvFile, type FileOptions } from './csv-file.ts'
 import type { Explore } from './explore-query.ts'
 
 const usd = (amount: ExploreSums['costPicos']): Cell => ({ decimal: toExactUsdText(amount) })
@@ -33,22 +34,11 @@ const columnsOf = (dimension: Dimension, index: number): Columns => [
     : []),
 ]
 
-/** Who takes the file more slowly does not get all of it: its rows are in memory until then. */
-const FILE_MS_MAX = 10 * 60_000
-
-type Options = Readonly<{
-  isOperators: boolean
-  /** Called once, when the rows are needed no more. */
-  onEnd: () => void
-  turn?: () => Promise<void>
-  fileMsMax?: number
-}>
-
 /** A row for each step and its things, in the order of time: as many lines at a time as a turn of the loop writes. */
 export function exploreCsv(
   rows: readonly ExploreRow[],
   { asked, step }: Explore,
-  { isOperators, onEnd, turn = nextTurn, fileMsMax = FILE_MS_MAX }: Options,
+  { isOperators, ...file }: FileOptions & Readonly<{ isOperators: boolean }>,
 ): ReadableStream<Uint8Array> {
   const columns: Columns = [
     { name: 'from', of: ({ hour }) => stepText(hour, step) },
@@ -56,40 +46,14 @@ export function exploreCsv(
     ...COLUMNS,
     ...(isOperators ? OPERATORS_COLUMNS : []),
   ]
-  const encoder = new TextEncoder()
-  const head = csvLine(columns.map(({ name }) => name))
-  let left = rows
-  let at = 0
-  let late: ReturnType<typeof setTimeout> | undefined
-  const end = (): void => {
-    clearTimeout(late)
-    left = []
-    late = undefined
-    onEnd()
-  }
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        late = setTimeout(() => {
-          controller.error(new Error('the file was taken too slowly'))
-          end()
-        }, fileMsMax)
-        late.unref()
-      },
-      async pull(controller) {
-        await turn()
-        if (late === undefined) return
-        const lines = left.slice(at, at + ROWS_OF_TURN).map((row) => csvLine(columns.map(({ of }) => of(row))))
-        controller.enqueue(encoder.encode((at === 0 ? head : '') + lines.join('')))
-        at += ROWS_OF_TURN
-        if (at < left.length) return
-        controller.close()
-        end()
-      },
-      cancel: () => {
-        if (late !== undefined) end()
-      },
-    },
-    { highWaterMark: 0 },
-  )
+  return csvFile(linesOf(rows, columns), file)
+}
+
+function* linesOf(rows: readonly ExploreRow[], columns: Columns): Generator<string, void> {
+  yield csvLine(columns.map(({ name }) => name))
+  for (let at = 0; at < rows.length; at += ROWS_OF_TURN)
+    yield rows
+      .slice(at, at + ROWS_OF_TURN)
+      .map((row) => csvLine(columns.map(({ of }) => of(row))))
+      .join('')
 }

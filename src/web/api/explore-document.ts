@@ -3,7 +3,7 @@
  * exact amounts, so that they agree to the last digit. Rules: pages.md "Explore".
  */
 
-import { type Measure, stepsBetween, stepText } from '../../core/explore.ts'
+import { type Measure, SERIES_MAX, SHOWN_ROWS_MAX, stepsBetween, stepText } from '../../core/explore.ts'
 import { toExactUsdText } from '../../core/money.ts'
 import { dayText } from '../../core/utc.ts'
 import { tokens } from '../../http/usage-documents.ts'
@@ -12,16 +12,11 @@ import type { ExploreRow, ExploreSums } from '../../ledger/reading/explore-reads
 import { ordered } from '../../ledger/reading/loop-turns.ts'
 import type { Explore } from './explore-query.ts'
 
-/** The most series of a chart, which has so many colours; all other things together are one more series. */
-const SERIES = 7
-/** The most rows that a page can show; all other things together are one more row. */
-const ROWS_MAX = 500
-
 /** `isOperators`: with what the requests cost at their upstreams. */
 export function* exploreDocument(rows: readonly ExploredRow[], { asked, step, measure, fromDay, toDay }: Explore, isOperators: boolean) {
   const groups = yield* ordered(yield* groupsOf(rows), (a, b) => rankOf(b, measure) - rankOf(a, measure))
-  const shown = groups.slice(0, SERIES)
-  const rest = groups.slice(ROWS_MAX)
+  const shown = groups.slice(0, SERIES_MAX)
+  const rest = groups.slice(SHOWN_ROWS_MAX)
   const places = stepsBetween(asked.fromHour, asked.toHour, step)
   const ofPlace = yield* sumsByPlace(rows, new Set(shown.map(({ id }) => id)))
   const sums = (of: ExploreSums) => ({ ...sumsDocument(of), ...(isOperators ? costDocument(of) : {}) })
@@ -35,9 +30,9 @@ export function* exploreDocument(rows: readonly ExploredRow[], { asked, step, me
   }
   const series: { things: ReturnType<typeof thingsOf> | null; values: (string | null)[] }[] = []
   for (const group of shown) series.push(yield* seriesOf(thingsOf(group), group.id))
-  if (groups.length > SERIES) series.push(yield* seriesOf(null, ''))
+  if (groups.length > SERIES_MAX) series.push(yield* seriesOf(null, ''))
   const data: ({ things: ReturnType<typeof thingsOf> } & ReturnType<typeof sums>)[] = []
-  for (const group of groups.slice(0, ROWS_MAX)) {
+  for (const group of groups.slice(0, SHOWN_ROWS_MAX)) {
     data.push({ things: thingsOf(group), ...sums(group) })
     yield
   }

@@ -11,9 +11,14 @@ import {
   ONLY_MAX,
   STEPS,
   type Step,
+  TRAFFIC_DIMENSIONS,
+  TRAFFIC_MEASURES,
+  type TrafficMeasure,
 } from '../../core/explore.ts'
+import type { TrafficAsked } from '../../core/history/traffic.ts'
 import { dayAt, dayOf } from '../../core/utc.ts'
 import type { ExploreQuery } from '../../ledger/reading/explore-reads.ts'
+import type { ExploreFilters } from '../../ledger/reading/explore-sql.ts'
 
 const DAYS = 30
 const DAYS_MAX = 366
@@ -28,7 +33,12 @@ export const EXPLORE_FIELDS = {
     t.String({ maxLength: 40, description: `What tells sums apart: one or two of ${DIMENSIONS.join(', ')}, with a comma between` }),
   ),
   step: t.Optional(t.String({ maxLength: 10, description: `${STEPS.join(', ')} of UTC; by hour for at most ${HOURLY_DAYS_MAX} days` })),
-  measure: t.Optional(t.String({ maxLength: 20, description: `By what groups are ordered: ${MEASURES.join(', ')}` })),
+  measure: t.Optional(
+    t.String({
+      maxLength: 20,
+      description: `By what groups are ordered: ${MEASURES.join(', ')}; for operators also ${TRAFFIC_MEASURES.join(', ')}`,
+    }),
+  ),
   model: ids('models; a comma in an id is written `\\,`'),
   key: ids('keys'),
   account: ids('accounts'),
@@ -44,27 +54,58 @@ type Query = Static<typeof EXPLORE_QUERY>
 export type Explore = Readonly<{ asked: Omit<ExploreQuery, 'after'>; step: Step; measure: Measure; fromDay: number; toDay: number }>
 export type Mistake = Readonly<{ field: string; message: string }>
 
-/** `known`: by what this asker may tell sums apart. */
-export function exploreOf(query: Query, now: number, known: readonly Dimension[]): Explore | Mistake {
+/** `known`: by what this asker may tell sums apart. `others`: measures of the asker that are no sums. */
+export function exploreOf(
+  query: Query,
+  now: number,
+  known: readonly Dimension[],
+  others: readonly TrafficMeasure[] = [],
+): Explore | Mistake {
+  const { measure = 'spend' } = query
+  const frame = frameOf(query, now, { by: known, only: known })
+  if ('field' in frame) return frame
+  if (!isOneOf(MEASURES, measure)) return { field: 'measure', message: `One of ${[...MEASURES, ...others].join(', ')}` }
+  const { fromDay, toDay, ...asked } = frame
+  return { asked, step: asked.step, measure, fromDay, toDay }
+}
+
+/** A question to the history of requests, which keeps neither keys nor accounts, formats, outcomes or tags. */
+export type Traffic = Readonly<{ asked: Omit<TrafficAsked, 'isFile'>; fromDay: number; toDay: number }>
+
+export function trafficOf(query: Query, measure: TrafficMeasure, now: number): Traffic | Mistake {
+  const by = measure === 'refusals' ? TRAFFIC_DIMENSIONS : TRAFFIC_FILTERS
+  const frame = frameOf(query, now, { by, only: TRAFFIC_FILTERS })
+  if ('field' in frame) return frame
+  const { fromDay, toDay, ...asked } = frame
+  return { asked: { ...asked, measure }, fromDay, toDay }
+}
+
+const TRAFFIC_FILTERS = ['model', 'upstream'] as const
+
+/** What both kinds of questions have. `known`: by what things may be told apart and chosen. */
+function frameOf<By extends string>(query: Query, now: number, known: Readonly<{ by: readonly By[]; only: readonly Dimension[] }>) {
   const days = daysOf(query, now)
   if ('field' in days) return days
   const { fromDay, toDay } = days
   const by = listOf(query.by ?? 'model')
-  if (by.length > BY_MAX || new Set(by).size < by.length || !by.every((one) => isOneOf(known, one)))
-    return { field: 'by', message: `One or two of ${known.join(', ')}, with a comma between` }
-  const { step = 'day', measure = 'spend' } = query
+  const things = by.filter((one) => isOneOf(known.by, one))
+  if (by.length > BY_MAX || new Set(by).size < by.length || things.length < by.length)
+    return { field: 'by', message: `One or two of ${known.by.join(', ')}, with a comma between` }
+  const { step = 'day' } = query
   if (!isOneOf(STEPS, step)) return { field: 'step', message: `One of ${STEPS.join(', ')}` }
   if (step === 'hour' && toDay - fromDay >= HOURLY_DAYS_MAX)
     return { field: 'step', message: `By hour at most ${HOURLY_DAYS_MAX} days at once` }
-  if (!isOneOf(MEASURES, measure)) return { field: 'measure', message: `One of ${MEASURES.join(', ')}` }
+  const only = onlyOf(query, known.only)
+  return 'field' in only ? only : { fromDay, toDay, fromHour: fromDay * 24, toHour: toDay * 24 + 23, by: things, step, only: only.ids }
+}
+
+function onlyOf(query: Query, known: readonly Dimension[]): Readonly<{ ids: ExploreFilters }> | Mistake {
   const given = DIMENSIONS.filter((dimension) => query[dimension] !== undefined && query[dimension] !== '')
   const foreign = given.find((dimension) => !known.includes(dimension))
   if (foreign !== undefined) return { field: foreign, message: 'There is no such filter here' }
   const long = given.find((dimension) => listOf(query[dimension] ?? '').length > ONLY_MAX)
   if (long !== undefined) return { field: long, message: `At most ${ONLY_MAX} at once` }
-  const only = Object.fromEntries(given.map((dimension) => [dimension, listOf(query[dimension] ?? '')]))
-  const asked = { fromHour: fromDay * 24, toHour: toDay * 24 + 23, by: by as readonly Dimension[], step, only }
-  return { asked, step, measure, fromDay, toDay }
+  return { ids: Object.fromEntries(given.map((dimension) => [dimension, listOf(query[dimension] ?? '')])) }
 }
 
 function daysOf({ from, to }: Query, now: number): Readonly<{ fromDay: number; toDay: number }> | Mistake {

@@ -1,13 +1,13 @@
 /** The views of Explore that a person keeps: listed, kept, deleted. Each person has them alone, for the console or for an account's cabinet. Rules: pages.md "Saved views". */
 
 import { Elysia, type Static, t } from 'elysia'
-import { CUSTOMERS_DIMENSIONS, DIMENSIONS, SPANS } from '../../core/explore.ts'
+import { CUSTOMERS_DIMENSIONS, DIMENSIONS, isTrafficMeasure, SPANS, TRAFFIC_MEASURES } from '../../core/explore.ts'
 import { VIEW_LENGTH_MAX, VIEWS_MAX, type ViewPlace } from '../../people/views.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { callerMacro } from './caller.ts'
 import { NO_STORE, oneOf } from './console-acts.ts'
-import { EXPLORE_FIELDS, exploreOf } from './explore-query.ts'
+import { EXPLORE_FIELDS, exploreOf, trafficOf } from './explore-query.ts'
 import { NAME, wrongName } from './name-field.ts'
 
 /** `span`: days that are counted from the day on which the view is opened, in place of `from` and `to`. */
@@ -18,6 +18,10 @@ const BODY = t.Object({ name: NAME, view: VIEW })
 type View = Static<typeof VIEW>
 
 function keeping({ people, world }: Site) {
+  const operators = (query: Omit<View, 'span'>) =>
+    isTrafficMeasure(query.measure)
+      ? trafficOf(query, query.measure, world.clock.now())
+      : exploreOf(query, world.clock.now(), DIMENSIONS, TRAFFIC_MEASURES)
   const list = async (place: ViewPlace) => ({
     data: (await people().views.list(place)).map(({ view, ...one }) => ({ ...one, view: JSON.parse(view) as View })),
   })
@@ -28,11 +32,8 @@ function keeping({ people, world }: Site) {
     const unknown = Object.keys(view).find((field) => !Object.hasOwn(FIELDS, field))
     if (unknown !== undefined) return refuse(400, `A view has no field "${unknown}"`, { field: `view.${unknown}` })
     const { from, to, ...undated } = view
-    const asked = exploreOf(
-      span === undefined ? view : undated,
-      world.clock.now(),
-      place.accountId === null ? DIMENSIONS : CUSTOMERS_DIMENSIONS,
-    )
+    const query = span === undefined ? view : undated
+    const asked = place.accountId === null ? operators(query) : exploreOf(query, world.clock.now(), CUSTOMERS_DIMENSIONS)
     if ('field' in asked) return refuse(400, asked.message, { field: asked.field })
     const text = JSON.stringify(span === undefined ? view : { ...undated, span })
     if (text.length > VIEW_LENGTH_MAX) return refuse(400, 'This view has too many filters to be kept', { field: 'view' })

@@ -1,8 +1,20 @@
 /** What Explore asks for: a measure, what tells sums apart, steps and a span, and the filters that are on. */
 
 import { useState } from 'preact/hooks'
-import { type ExploreView, exploreSearch, filtersIn, idsText, namesIn, spansAt, type ThingName } from './explore-view.ts'
-import { Choice, Field } from './field.tsx'
+import {
+  type ExploreView,
+  exploreSearch,
+  filtersIn,
+  foreignFilters,
+  groupsOf,
+  idsText,
+  isTraffic,
+  measuredBy,
+  namesIn,
+  spansAt,
+  type ThingName,
+} from './explore-view.ts'
+import { Choice, Field, type Option } from './field.tsx'
 
 export const MEASURES = [
   { value: 'spend', text: 'Spend' },
@@ -17,16 +29,22 @@ const STEPS = ['hour', 'day', 'week', 'month'].map((value) => ({ value, text: va
 
 type Controls = Readonly<{
   view: ExploreView
+  /** More that can be shown, of the history of requests. */
+  trafficMeasures: readonly Option[]
   things: readonly ThingName[]
   /** The name of an id of the shown rows, or the id. */
   titleOf: (thing: ThingName, id: string) => string
   show: (search: string) => void
 }>
 
-export const ExploreControls = ({ view, things, titleOf, show }: Controls) => {
+export const ExploreControls = ({ view, trafficMeasures, things, titleOf, show }: Controls) => {
   const [first = 'model', second = ''] = namesIn(view.by)
   const change = (changed: Partial<ExploreView>): void => show(exploreSearch({ ...view, ...changed }))
-  const options = things.map((value) => ({ value, text: value }))
+  const groups = groupsOf(view.measure, things)
+  const all = view.measure === 'refusals' ? [...things, 'reason' as const] : things
+  const options = all.map((value) => ({ value, text: value, isDisabled: !groups.includes(value) }))
+  const foreign = foreignFilters(view)
+  const measures = [...MEASURES, ...trafficMeasures.map((one) => ({ ...one, isDisabled: foreign.length > 0 }))]
   return (
     <div class="stack tight">
       <fieldset class="segments">
@@ -38,7 +56,12 @@ export const ExploreControls = ({ view, things, titleOf, show }: Controls) => {
         ))}
       </fieldset>
       <div class="filters">
-        <Choice label="Show" options={MEASURES} value={view.measure} change={(measure) => change({ measure })} />
+        <Choice
+          label="Show"
+          options={measures}
+          value={view.measure}
+          change={(measure) => show(exploreSearch(measuredBy(view, measure, things)))}
+        />
         <Choice
           label="By"
           options={options}
@@ -53,6 +76,7 @@ export const ExploreControls = ({ view, things, titleOf, show }: Controls) => {
         />
         <Choice label="In steps of" options={STEPS} value={view.step} change={(step) => change({ step })} />
       </div>
+      {trafficMeasures.length > 0 && <Kept view={view} foreign={foreign} />}
       <Days key={`${view.from} ${view.to}`} view={view} change={change} />
       <div class="chips">
         {filtersIn(view).flatMap(([thing, ids]) =>
@@ -70,6 +94,23 @@ export const ExploreControls = ({ view, things, titleOf, show }: Controls) => {
         )}
       </div>
     </div>
+  )
+}
+
+/** Why a choice is disabled. */
+const Kept = ({ view, foreign }: Readonly<{ view: ExploreView; foreign: readonly ThingName[] }>) => {
+  const kept =
+    view.measure === 'refusals' ? 'Refusals are kept by model, upstream and reason' : 'First bytes are kept by model and upstream'
+  if (isTraffic(view.measure)) {
+    const advice = foreign.length > 0 ? `take the filter by ${foreign.join(' and ')} away` : 'nothing else can tell them apart'
+    return (
+      <p class="quiet">
+        {kept}: {advice}.
+      </p>
+    )
+  }
+  return foreign.length === 0 ? null : (
+    <p class="quiet">Refusals and first bytes are not kept by {foreign.join(' and ')}: they can be shown without this filter.</p>
   )
 }
 

@@ -1,6 +1,6 @@
 /** What things are called on Explore: by their names, and where several of a kind share one, each with the end of its id behind it. Rules: pages.md "Explore". */
 
-import type { ThingName } from './explore-view.ts'
+import type { GroupName } from './explore-view.ts'
 
 /** `name`: empty where it has none but its id. */
 export type Thing = Readonly<{ id: string; name: string }>
@@ -9,7 +9,7 @@ type Rows = readonly Readonly<{ things: readonly Thing[] }>[]
 const ID_END = 6
 
 /** `by`: what the things of each row are. The title of a thing that is in no row is its id. */
-export function titlesOf(by: readonly ThingName[], rows: Rows): (thing: ThingName, id: string) => string {
+export function titlesOf(by: readonly GroupName[], rows: Rows): (thing: GroupName, id: string) => string {
   const idsOf = new Map<string, Set<string>>()
   const names = new Map<string, string>()
   for (const { things } of rows)

@@ -4,6 +4,9 @@ const DAY_MS = 86_400_000
 
 const THINGS = ['model', 'key', 'account', 'upstream', 'format', 'outcome', 'tag'] as const
 export type ThingName = (typeof THINGS)[number]
+/** Why a request was refused tells refusals apart, but is no filter. */
+const GROUPS = [...THINGS, 'reason'] as const
+export type GroupName = (typeof GROUPS)[number]
 const FIELDS = ['from', 'to', 'by', 'step', 'measure', ...THINGS] as const
 export type ExploreQuery = Readonly<Partial<Record<(typeof FIELDS)[number], string>>>
 
@@ -18,8 +21,28 @@ export const exploreViewOf = (query: Readonly<Record<string, string>>, nowMs: nu
 export const exploreSearch = (view: ExploreQuery): string =>
   `?${new URLSearchParams(Object.entries(view).filter((entry): entry is [string, string] => Boolean(entry[1])))}`
 
-export const namesIn = (by: string): readonly ThingName[] =>
-  THINGS.filter((thing) => by.split(',').includes(thing)).toSorted((a, b) => by.indexOf(a) - by.indexOf(b))
+export const namesIn = (by: string): readonly GroupName[] => {
+  const names = by.split(',')
+  return GROUPS.filter((group) => names.includes(group)).toSorted((a, b) => names.indexOf(a) - names.indexOf(b))
+}
+
+/** Whether the history of requests has it, which keeps no keys, accounts, formats, outcomes and tags, and not the ledger. */
+export const isTraffic = (measure: string): boolean => measure === 'refusals' || measure.startsWith('first_byte_')
+
+/** By what a measure's groups can be told apart, of what the page has. */
+export const groupsOf = (measure: string, things: readonly ThingName[]): readonly GroupName[] =>
+  isTraffic(measure) ? ['model', 'upstream', ...(measure === 'refusals' ? (['reason'] as const) : [])] : things
+
+/** The filters that are on and that the history does not have. */
+export const foreignFilters = (view: ExploreQuery): readonly ThingName[] =>
+  filtersIn(view).flatMap(([thing]) => (thing === 'model' || thing === 'upstream' ? [] : [thing]))
+
+/** Another measure, told apart by as much as it has of what the view has. */
+export function measuredBy(view: ExploreView, measure: string, things: readonly ThingName[]): ExploreView {
+  const known = groupsOf(measure, things)
+  const by = namesIn(view.by).filter((name) => known.includes(name))
+  return { ...view, measure, by: by.length === 0 ? 'model' : by.join() }
+}
 
 /** Ids as a filter has them: a comma that is part of an id has a backslash before it. */
 export const idsText = (ids: readonly string[]): string => ids.map((id) => id.replaceAll(',', '\\,')).join()

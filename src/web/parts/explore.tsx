@@ -1,5 +1,6 @@
 /** What was spent and used by what is asked: a chart, and a table whose sums are those of the chart and of the file. Rules: pages.md "Explore". */
 
+import type { VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { type ApiResponse, useAsked } from './ask.ts'
@@ -10,11 +11,19 @@ import { titlesOf } from './explore-titles.ts'
 import { type ExploreView, exploreSearch, exploreViewOf, idsText, type ThingName } from './explore-view.ts'
 import { ExploreViews, type ViewCalls } from './explore-views.tsx'
 import { type Explored, idOf, percent, type Row, type Sums, type TitleOf } from './explored.ts'
+import type { Option } from './field.tsx'
 import { PageHead } from './shell.tsx'
 import { showCount } from './show-time.ts'
 import { Empty, Show } from './state.tsx'
 import { Table } from './table.tsx'
+import { isTrafficAnswer, type TrafficAnswer } from './traffic-answer.ts'
 import { hasUpstreamCost, knownCostNote, upstreamCostOf } from './upstream-cost.ts'
+
+/** What operators see besides, of the history of requests. */
+type Traffic = Readonly<{
+  measures: readonly Option[]
+  show: (answer: TrafficAnswer, only: (thing: ThingName, id: string) => void) => VNode
+}>
 
 type Options = Readonly<{
   lede: string
@@ -22,18 +31,23 @@ type Options = Readonly<{
   path: string
   file: string
   things: readonly ThingName[]
-  ask: (query: ExploreView) => PromiseLike<ApiResponse<Explored | Response>>
+  ask: (query: ExploreView) => PromiseLike<ApiResponse<Explored | TrafficAnswer | Response>>
+  traffic?: Traffic
   views: ViewCalls
   /** The address of the requests of a view; undefined: no list has them alone. */
   requestsOf: (view: ExploreView) => string | undefined
 }>
 
-export const Explore = ({ lede, path, file, things, ask, views, requestsOf }: Options) => {
+export const Explore = ({ lede, path, file, things, ask, traffic, views, requestsOf }: Options) => {
   const { query, route } = useLocation()
   const view = exploreViewOf(query, Date.now())
   const search = exploreSearch(view)
   const { loaded, again } = useAsked(() => ask(view), [path, search])
-  const titleOf = useMemo(() => titlesOf(loaded.value?.by ?? [], loaded.value?.data ?? []), [loaded.value])
+  const titleOf = useMemo(() => {
+    const answer = loaded.value
+    return answer === undefined || isTrafficAnswer(answer) ? titlesOf([], []) : titlesOf(answer.by, answer.data)
+  }, [loaded.value])
+  const only = (thing: ThingName, id: string): void => route(path + exploreSearch({ ...view, [thing]: idsText([id]) }))
   return (
     <>
       <PageHead title="Explore" lede={lede}>
@@ -42,10 +56,18 @@ export const Explore = ({ lede, path, file, things, ask, views, requestsOf }: Op
           CSV
         </a>
       </PageHead>
-      <ExploreControls view={view} things={things} titleOf={titleOf} show={(changed) => route(path + changed)} />
+      <ExploreControls
+        view={view}
+        trafficMeasures={traffic?.measures ?? []}
+        things={things}
+        titleOf={titleOf}
+        show={(changed) => route(path + changed)}
+      />
       <Show loaded={loaded} again={again} lines={12}>
         {(explored) =>
-          explored.total.requests === 0 ? (
+          isTrafficAnswer(explored) ? (
+            (traffic?.show(explored, only) ?? null)
+          ) : explored.total.requests === 0 ? (
             <Empty title="Nothing was used">
               <p>There is no request of these days that the filters let through.</p>
             </Empty>
@@ -53,12 +75,7 @@ export const Explore = ({ lede, path, file, things, ask, views, requestsOf }: Op
             <>
               <ExploreChart explored={explored} titleOf={titleOf} />
               <CostNote total={explored.total} />
-              <ExploreTable
-                explored={explored}
-                titleOf={titleOf}
-                only={(thing, id) => route(path + exploreSearch({ ...view, [thing]: idsText([id]) }))}
-                requestsOf={(only) => requestsOf({ ...view, ...only })}
-              />
+              <ExploreTable explored={explored} titleOf={titleOf} only={only} requestsOf={(chosen) => requestsOf({ ...view, ...chosen })} />
             </>
           )
         }

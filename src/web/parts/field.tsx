@@ -24,7 +24,7 @@ type InputOptions = Readonly<{
   step?: string
 }>
 
-export type Option = Readonly<{ value: string; text: string }>
+export type Option = Readonly<{ value: string; text: string; isDisabled?: boolean }>
 
 /** `isFirst`: the input has the focus when its dialog opens. */
 type SelectOptions = Readonly<{ isFirst?: boolean; name?: string; value?: string; disabled?: boolean }>
@@ -76,8 +76,8 @@ export function Choice({
         id={id}
         onChange={({ currentTarget }) => change?.(currentTarget.value)}
       >
-        {options.map(({ value, text }) => (
-          <option key={value} value={value}>
+        {options.map(({ value, text, isDisabled }) => (
+          <option key={value} value={value} disabled={isDisabled}>
             {text}
           </option>
         ))}

@@ -49,6 +49,7 @@ export const Mistakes = () => (
 export const Spans = () => (
   <ExploreControls
     view={{ from: '2026-11-01', to: '2026-11-22', by: 'model,key', step: 'day', measure: 'spend', model: 'sample-large' }}
+    trafficMeasures={[]}
     things={['model', 'key', 'tag']}
     titleOf={(_, id) => id}
     show={nothing}

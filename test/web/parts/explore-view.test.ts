@@ -5,7 +5,17 @@ import fc from 'fast-check'
 import { DIMENSIONS } from '../../../src/core/explore.ts'
 import { exploreOf } from '../../../src/web/api/explore-query.ts'
 import { titlesOf } from '../../../src/web/parts/explore-titles.ts'
-import { exploreSearch, exploreViewOf, filtersIn, idsText, onlyOf } from '../../../src/web/parts/explore-view.ts'
+import {
+  exploreSearch,
+  exploreViewOf,
+  filtersIn,
+  foreignFilters,
+  groupsOf,
+  idsText,
+  measuredBy,
+  namesIn,
+  onlyOf,
+} from '../../../src/web/parts/explore-view.ts'
 import { percent, ratesOf } from '../../../src/web/parts/explored.ts'
 import { runs } from '../../support/property-runs.ts'
 
@@ -67,4 +77,19 @@ test('things of a kind that share a name have the end of their ids, others their
     'key_9',
   ])
   expect(['app', 'opus'].map((id) => titleOf('model', id))).toEqual(['app', 'opus'])
+})
+
+test('another measure keeps of the view what it can be told apart by', () => {
+  const view = { ...exploreViewOf({ by: 'account,upstream', measure: 'spend' }, 0), model: 'opus' }
+  expect(measuredBy(view, 'first_byte_p95', DIMENSIONS)).toEqual({ ...view, by: 'upstream', measure: 'first_byte_p95' })
+  expect(measuredBy({ ...view, by: 'key,account' }, 'refusals', DIMENSIONS).by).toBe('model')
+  expect(measuredBy({ ...view, by: 'reason,model', measure: 'refusals' }, 'spend', DIMENSIONS).by).toBe('model')
+  expect(measuredBy({ ...view, by: 'reason' }, 'first_byte_p50', DIMENSIONS).by).toBe('model')
+  expect(measuredBy(view, 'requests', DIMENSIONS).by).toBe('account,upstream')
+  expect(namesIn('reason,model')).toEqual(['reason', 'model'])
+  expect([groupsOf('refusals', DIMENSIONS), groupsOf('first_byte_p50', DIMENSIONS)]).toEqual([
+    ['model', 'upstream', 'reason'],
+    ['model', 'upstream'],
+  ])
+  expect(foreignFilters({ model: 'a', upstream: 'b', key: 'c', tag: 'd' })).toEqual(['key', 'tag'])
 })

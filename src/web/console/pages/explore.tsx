@@ -4,8 +4,10 @@ import { Explore } from '../../parts/explore.tsx'
 import { momentsOf, onlyOf } from '../../parts/explore-view.ts'
 import { api } from '../api.ts'
 import { addressOf } from '../filters.ts'
+import { TRAFFIC_MEASURES, Traffic } from './traffic.tsx'
 
-const LEDE = 'Who spent how much on what, to the last digit. Hours, days, weeks and months are UTC.'
+const LEDE =
+  'Who spent how much on what, to the last digit; what was refused, and how long first bytes took. Hours, days, weeks and months are UTC.'
 const THINGS = ['model', 'key', 'account', 'upstream', 'format', 'outcome', 'tag'] as const
 
 export const ExplorePage = () => (
@@ -15,6 +17,10 @@ export const ExplorePage = () => (
     file="/console/api/explore.csv"
     things={THINGS}
     ask={(query) => api.explore.get({ query })}
+    traffic={{
+      measures: TRAFFIC_MEASURES,
+      show: (answer, only) => <Traffic answer={answer} only={only} />,
+    }}
     views={{
       list: () => api.views.get(),
       keep: (name, view) => api.views.post({ name, view }),
