@@ -3,7 +3,6 @@
  * operators may; what is asked wrong is told with its field. Rules: pages.md "Explore"; ledger.md "Hours".
  */
 
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { DIMENSIONS, type Dimension, STEPS, type Step, stepAt, stepText } from '../../../src/core/explore.ts'
 import { DAY_MS, dayAt, dayText } from '../../../src/core/utc.ts'
@@ -11,6 +10,7 @@ import { HOUR_MS } from '../../../src/core/windows.ts'
 import { Workplace } from '../../cli/run.ts'
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { DAYS, makeHistory, sumText } from '../../support/history.ts'
+import { withTags } from '../../support/many-tags.ts'
 import { type Operator, signInOperator } from '../../support/operator.ts'
 import type { Browser } from '../../support/people.ts'
 import { randomFrom, SEED } from '../../support/seed.ts'
@@ -159,40 +159,16 @@ test('an account’s people see their own account, without accounts, upstreams a
 })
 
 test('a customer’s answer has at most 5,000 rows, an operator’s more, and what is beyond is refused with what to ask instead', async () => {
-  const db = new Database(gateway.ledgerPath, { strict: true })
-  const addTags = (count: number) =>
-    db.run(
-      `INSERT INTO spend_hours WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${count}) SELECT ${tagColumns(db)} FROM n`,
-    )
   const query = `by=tag&from=${dayText(dayAt(Date.now() - DAYS * DAY_MS))}`
-  try {
-    addTags(5_001)
+  await withTags(gateway.ledgerPath, 'key_north', 5_001, async () => {
     const refused = await rob.get(`/api/accounts/acc_north/explore?${query}`)
     expect([refused.status, refused.body['error']]).toMatchObject([
       400,
       { field: 'step', message: expect.stringContaining('shorter time') },
     ])
     expect((await operator.get(`/console/api/explore?${query}&account=acc_north`)).status).toBe(200)
-  } finally {
-    db.run("DELETE FROM spend_hours WHERE tag LIKE 'many-%'")
-    db.close()
-  }
+  })
 })
-
-/** The columns of a sum by hour with a tag of the number `n`. */
-function tagColumns(db: Database): string {
-  const known: Record<string, string> = {
-    key_number: "(SELECT number FROM keys WHERE id = 'key_north')",
-    hour: String(Math.floor(Date.now() / HOUR_MS)),
-    price_number: '(SELECT min(number) FROM price_versions)',
-    format: "'chat'",
-    outcome: "'complete'",
-    tag: "'many-' || n.n",
-    requests: '1',
-  }
-  const columns = db.query<{ name: string }, []>("SELECT name FROM pragma_table_info('spend_hours')").all()
-  return columns.map(({ name }) => known[name] ?? '0').join(', ')
-}
 
 test('what is asked wrong is told with its field', async () => {
   for (const [query, field] of [

@@ -9,6 +9,7 @@ import { dayAt, dayText } from '../../../src/core/utc.ts'
 import { type ApiClient, apiClient } from '../../support/api-client.ts'
 import { type FakeUpstream, nativeStream, startFakeUpstream, textFrames } from '../../support/fake-upstream.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { withTags } from '../../support/many-tags.ts'
 import { roomIn } from '../../support/until.ts'
 import { makeTestModel } from '../../support/world.ts'
 
@@ -155,4 +156,12 @@ test('use by what is asked is of the accounts that a token sees, and says what i
   expect(await statusOf(bound, `/usage/explore?key=${String(keys.north['id'])},${String(keys.south['id'])}`)).toBe(404)
   for (const foreign of ['by=upstream', 'upstream=upstream-0', 'by=price', 'step=minute'])
     expect([foreign, await statusOf(bound, `/usage/explore?${foreign}`)]).toEqual([foreign, 400])
+})
+
+test('a token of some accounts gets 5,000 rows at most, as their customers do, and one of all accounts more', async () => {
+  await withTags(gateway.ledgerPath, String(keys.north['id']), 5_001, async () => {
+    const { status, body } = await bound.get('/usage/explore?by=tag')
+    expect([status, body['error']]).toMatchObject([400, { message: expect.stringContaining('5,000 rows') }])
+    expect(await statusOf(all, '/usage/explore?by=tag')).toBe(200)
+  })
 })
