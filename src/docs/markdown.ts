@@ -1,9 +1,10 @@
 /**
  * A page's Markdown as HTML: headings can be linked to, and wide tables and code scroll within their own boxes. Raw HTML in a source is shown as text, so
- * that no filled-in value can become markup. Source: CommonMark and GitHub's tables, read by `marked`.
+ * that no filled-in value can become markup, and of pictures only the gateway's own are shown: others are their text. Source: CommonMark and GitHub's tables, read by `marked`.
  */
 
 import { Marked, type Tokens } from 'marked'
+import { pictureHtml } from './pictures.ts'
 
 export type Heading = Readonly<{ level: number; id: string; text: string }>
 export type Rendered = Readonly<{ html: string; headings: readonly Heading[] }>
@@ -27,7 +28,7 @@ export function renderMarkdown(source: string): Rendered {
         return `<div class="table" tabindex="0" role="group" aria-label="Table: ${section()}"><table>${headOf(token, this.parser)}${bodyOf(token, this.parser)}</table></div>\n`
       },
       html: ({ text }) => escapeHtml(text),
-      image: ({ text }) => escapeHtml(text),
+      image: ({ href, text }) => pictureHtml(href, escapeHtml(text)) ?? escapeHtml(text),
     },
   })
   return { html: marked.parse(source, { async: false }), headings }

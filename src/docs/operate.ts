@@ -30,6 +30,7 @@ import settings from './operate/settings.md' with { type: 'text' }
 import simulator from './operate/simulator.md' with { type: 'text' }
 import storage from './operate/storage.md' with { type: 'text' }
 import type { Book, Page } from './page.ts'
+import { pictureAddress } from './pictures.ts'
 
 const HOME = '/docs/operate'
 
@@ -95,11 +96,16 @@ const addressOf = (name: string): string => (name === OPERATE_SOURCES[0]?.name ?
 /** A link to a file of this folder, or of the guide's beside it. */
 const LINK = /\]\((\.\.\/guide\/)?([a-z-]+)\.md(#[a-z0-9-]+)?\)/g
 
+/** A picture of the repository. */
+const PICTURE = /\]\(\.\.\/\.\.\/\.\.\/\.github\/pictures\/([a-z]+)-light\.webp\)/g
+
 const withAddresses = (source: string, guideUrl: string): string =>
-  source.replaceAll(LINK, (_, guide: string | undefined, name: string, anchor = '') => {
-    if (guide === undefined) return `](${addressOf(name)}${anchor})`
-    return `](${guideUrl}/docs${name === 'quick-start' ? '' : `/${name}`}${anchor})`
-  })
+  source
+    .replaceAll(PICTURE, (_, name: string) => `](${pictureAddress(name, 'light')})`)
+    .replaceAll(LINK, (_, guide: string | undefined, name: string, anchor = '') => {
+      if (guide === undefined) return `](${addressOf(name)}${anchor})`
+      return `](${guideUrl}/docs${name === 'quick-start' ? '' : `/${name}`}${anchor})`
+    })
 
 const CODE_BLOCK = /(^```[\s\S]*?^```$)/m
 

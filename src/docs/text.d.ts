@@ -1,4 +1,4 @@
-/** Pages, stylesheets and pictures are embedded as text: `import page from './x.md' with { type: 'text' }`. */
+/** Pages, stylesheets and drawings are embedded as text: `import page from './x.md' with { type: 'text' }`. */
 declare module '*.md' {
   const text: string
   export = text
@@ -10,4 +10,9 @@ declare module '*.css' {
 declare module '*.svg' {
   const text: string
   export = text
+}
+/** Pictures are embedded as files: `import path from './x.webp' with { type: 'file' }`. */
+declare module '*.webp' {
+  const path: string
+  export = path
 }

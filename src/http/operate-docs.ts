@@ -20,7 +20,8 @@ export function operateRoutes(world: World) {
     answerStatic(request, content, { 'x-request-id': world.requestId() }, status)
   const answerPage = async ({ request }: { request: Request }): Promise<Response> => {
     const shelf = await load()
-    const content = shelf.find(pathOf(request.url))
+    const path = pathOf(request.url)
+    const content = shelf.find(path) ?? (await shelf.picture(path))
     return content === undefined ? answer(request, shelf.missing(), 404) : answer(request, content)
   }
   return new Elysia({ name: 'operate docs' })

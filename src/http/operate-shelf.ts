@@ -1,7 +1,8 @@
-/** The pages of the operator's listener, each rendered when it is first asked for. This file is loaded with the first page. Rules: requests.md "Documents". */
+/** The pages of the operator's listener, each rendered when it is first asked for, and their pictures, each read then. This file is loaded with the first page. Rules: requests.md "Documents". */
 
 import { OPERATE, operatePagesOf } from '../docs/operate.ts'
 import { type Frame, missingHtml, pageHtml } from '../docs/page.ts'
+import { pictureFileOf } from '../docs/pictures.ts'
 import { HTML, STYLESHEET_ADDRESS, TEXT } from './docs-look.ts'
 import { makeStatic, type StaticContent } from './static-answer.ts'
 
@@ -11,6 +12,7 @@ export class OperateShelf {
   /** The guide's address that the rendered pages link to. */
   #linked: string | undefined
   readonly #made = new Map<string, StaticContent>()
+  readonly #pictures = new Map<string, StaticContent>()
 
   /** `guideUrl`: read each time, since a reload may change it. */
   constructor(guideUrl: () => string) {
@@ -26,6 +28,17 @@ export class OperateShelf {
     const text = path === page.markdownPath ? page.markdown : pageHtml(page, this.#frame)
     const content = makeStatic({ text, type: path === page.markdownPath ? TEXT : HTML, caching: 'revalidate' })
     this.#made.set(path, content)
+    return content
+  }
+
+  /** A picture of a page. */
+  async picture(path: string): Promise<StaticContent | undefined> {
+    const file = pictureFileOf(path)
+    if (file === undefined) return undefined
+    const read = this.#pictures.get(path)
+    if (read !== undefined) return read
+    const content = makeStatic({ text: await Bun.file(file).bytes(), type: 'image/webp', caching: 'revalidate' })
+    this.#pictures.set(path, content)
     return content
   }
 

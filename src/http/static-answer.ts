@@ -6,12 +6,15 @@
 /** `revalidate`: browsers keep it and ask about it each time, so that a reload shows at once. `immutable`: its address changes with its content. */
 type Caching = 'revalidate' | 'immutable'
 
-/** `policy`: a Content-Security-Policy other than that of a page that is only read. */
-export type Content = Readonly<{ text: string; type: string; caching: Caching; policy?: string }>
+type Bytes = Uint8Array<ArrayBuffer>
 
+/** `text`: the bytes of what is packed already, such as a picture, are sent as they are. `policy`: a Content-Security-Policy other than that of a page that is only read. */
+export type Content = Readonly<{ text: string | Bytes; type: string; caching: Caching; policy?: string }>
+
+/** `gzipped`: null where nothing would be gained. */
 export type StaticContent = Readonly<{
-  bytes: Uint8Array<ArrayBuffer>
-  gzipped: Uint8Array<ArrayBuffer>
+  bytes: Bytes
+  gzipped: Bytes | null
   tag: string
   headers: Readonly<Record<string, string>>
 }>
@@ -24,10 +27,11 @@ const CACHE_CONTROL: Readonly<Record<Caching, string>> = {
 const POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 export function makeStatic({ text, type, caching, policy = POLICY }: Content): StaticContent {
-  const bytes = new TextEncoder().encode(text)
+  const isText = typeof text === 'string'
+  const bytes = isText ? new TextEncoder().encode(text) : text
   return {
     bytes,
-    gzipped: Bun.gzipSync(bytes),
+    gzipped: isText ? Bun.gzipSync(bytes) : null,
     tag: `W/"${digestOf(text)}"`,
     headers: {
       'content-type': type,
@@ -41,16 +45,16 @@ export function makeStatic({ text, type, caching, policy = POLICY }: Content): S
 }
 
 /** A short text that differs for every other `text`. */
-export const digestOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('base64url').slice(0, 22)
+export const digestOf = (text: string | Bytes): string => new Bun.CryptoHasher('sha256').update(text).digest('base64url').slice(0, 22)
 
 /** Answers 304 where the client has the content already. HEAD needs no care: the server leaves the body out. */
 export function answerStatic(request: Request, content: StaticContent, ids: Readonly<Record<string, string>>, status = 200): Response {
   const headers = { ...content.headers, ...ids, etag: content.tag }
   if (status === 200 && hasIt(request.headers.get('if-none-match'), content.tag)) return new Response(null, { status: 304, headers })
-  const isGzipped = takesGzip(request.headers.get('accept-encoding') ?? '')
-  return new Response(isGzipped ? content.gzipped : content.bytes, {
+  const gzipped = takesGzip(request.headers.get('accept-encoding') ?? '') ? content.gzipped : null
+  return new Response(gzipped ?? content.bytes, {
     status,
-    headers: isGzipped ? { ...headers, 'content-encoding': 'gzip' } : headers,
+    headers: gzipped === null ? headers : { ...headers, 'content-encoding': 'gzip' },
   })
 }
 

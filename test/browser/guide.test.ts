@@ -7,10 +7,20 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
 import { operatePagesOf } from '../../src/docs/operate.ts'
+import { PICTURES } from '../../src/docs/pictures.ts'
 import { guidePaths, sampleGateway } from '../docs/sample-gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { LOOKS, type Look, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
+
+/** What a picture was loaded from, its own size, and whether it is as wide as the text around it. */
+const seenOf = (name: string): string => `(async () => {
+  const img = document.querySelector('article img[src*="/${name}-"]')
+  img.scrollIntoView()
+  await img.decode()
+  const widths = [img, img.closest('p')].map((one) => one.getBoundingClientRect().width)
+  return [img.currentSrc, img.naturalWidth, img.naturalHeight, Math.abs(widths[0] - widths[1]) < 1]
+})()`
 
 const START_TIMEOUT_MS = 180_000
 const TEST_TIMEOUT_MS = 180_000
@@ -67,6 +77,29 @@ for (const look of LOOKS)
       })
       expect(complaints).toEqual([])
       expect(rules).toBeGreaterThan(100)
+    },
+    TEST_TIMEOUT_MS,
+  )
+
+for (const colorScheme of ['light', 'dark'] as const)
+  test(
+    `the pages for operators show their pictures as wide as the text, in the theme of the reader, and a click shows one in its own size: ${colorScheme}`,
+    async () => {
+      for (const width of [320, 1280]) {
+        const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } })
+        await page.goto(`${gateway.operatorUrl}/docs/operate/money`)
+        for (const { name, width: own, height } of PICTURES)
+          expect(await page.evaluate(seenOf(name))).toEqual([
+            `${gateway.operatorUrl}/docs/pictures/${name}-${colorScheme}.webp`,
+            own,
+            height,
+            true,
+          ])
+        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+        await page.locator('a.picture').first().click()
+        await page.waitForURL(/\/docs\/pictures\/[a-z]+-light\.webp$/)
+        await page.close()
+      }
     },
     TEST_TIMEOUT_MS,
   )

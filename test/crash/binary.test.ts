@@ -99,7 +99,7 @@ test('without any file it serves the simulator, says one line, makes keys by its
   await place.verify()
 })
 
-test('cabinet and console come whole, with every script that another imports, each within its size; an invited person comes in', async () => {
+test('cabinet and console come whole, with every script that another imports, each within its size, and the pictures of the docs; an invited person comes in', async () => {
   place.write('tollgate.toml', '[operator]\nport = 0\n')
   const gateway = await place.serve()
   for (const page of [`${gateway.url}/cabinet/keys`, `${gateway.operatorUrl}/console/upstreams`]) {
@@ -108,6 +108,8 @@ test('cabinet and console come whole, with every script that another imports, ea
     expect(parts.map(({ type }) => type.split(';')[0])).toEqual(expect.arrayContaining(['text/html', 'text/css', 'text/javascript']))
     expect(parts.reduce((sum, { gzipped }) => sum + gzipped, 0)).toBeLessThan(100_000)
   }
+  const picture = await fetch(`${gateway.operatorUrl}/docs/pictures/tags-dark.webp`)
+  expect(await picture.bytes()).toEqual(await Bun.file('.github/pictures/tags-dark.webp').bytes())
   await createKey('--name', 'app', '--account', (await place.json<{ id: string }>('accounts', 'create', 'acme')).id)
   const { link } = await place.json<{ link: string }>('people', 'invite', 'ann@example.com', '--account', 'acme')
   const token = link.split('/').at(-1) ?? ''

@@ -18,6 +18,7 @@ import { GUIDE_SOURCES } from '../../src/docs/guide.ts'
 import { renderMarkdown } from '../../src/docs/markdown.ts'
 import { OPERATE, OPERATE_SOURCES, operatePagesOf } from '../../src/docs/operate.ts'
 import { pageHtml } from '../../src/docs/page.ts'
+import { PICTURES, pictureAddress, pictureFileOf } from '../../src/docs/pictures.ts'
 import { textOfRoom } from '../../src/ledger/postgres/room.ts'
 import { DIRECTIVES } from '../../src/simulator/directives.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
@@ -60,7 +61,7 @@ test('every page is in every menu; every link leads to a page and a heading that
     for (const { path } of pages) expect(links.filter((href) => href === path).length).toBeGreaterThanOrEqual(2)
     for (const href of links) {
       const [target = '', anchor] = href.split('#')
-      if (href === '#content' || href === page.markdownPath) continue
+      if (href === '#content' || href === page.markdownPath || pictureFileOf(href) !== undefined) continue
       const known = anchors.get(target === '' ? page.path : target)
       expect(known, `${page.path}: ${href}`).toBeDefined()
       if (anchor !== undefined) expect(known, `${page.path}: ${href}`).toContain(anchor)
@@ -101,6 +102,46 @@ test('the operator’s listener serves each page as HTML and as Markdown; the cl
   expect([bare.status, bare.headers.get('location')]).toEqual([308, '/docs/operate'])
   const missing = await get('/docs/operate/nothing')
   expect([missing.status, (await missing.text()).includes('Page not found')]).toEqual([404, true])
+})
+
+test('the pictures of these pages are the repository’s, in both themes, and kept by browsers; no page refers to another', async () => {
+  const shown = new Set(
+    pages.flatMap(({ markdown }) => [...markdown.matchAll(/!\[[^\]]*\]\(([^)]*)\)/g)].map(([, address = '']) => address)),
+  )
+  expect([...shown].sort()).toEqual(PICTURES.map(({ name }) => pictureAddress(name, 'light')).sort())
+  let total = 0
+  for (const { name } of PICTURES)
+    for (const side of ['light', 'dark'] as const) {
+      const address = pictureAddress(name, side)
+      const answer = await get(address)
+      const bytes = await answer.bytes()
+      expect([address, answer.status, answer.headers.get('content-type')]).toEqual([address, 200, 'image/webp'])
+      expect([address, answer.headers.get('content-encoding')]).toEqual([address, null])
+      expect(bytes).toEqual(await Bun.file(`.github/pictures/${name}-${side}.webp`).bytes())
+      const again = await fetch(`${gateway.operatorUrl}${address}`, { headers: { 'if-none-match': answer.headers.get('etag') ?? '' } })
+      expect([address, again.status, answer.headers.get('cache-control')]).toEqual([address, 304, 'public, no-cache'])
+      expect((await fetch(`${gateway.url}${address}`)).status).toBe(404)
+      total += bytes.length
+    }
+  expect(total).toBeLessThan(500_000)
+  expect((await get('/docs/pictures/nothing.webp')).status).toBe(404)
+  const html = await (await get('/docs/operate/money')).text()
+  for (const { name, width, height } of PICTURES)
+    expect(html).toMatch(
+      new RegExp(
+        `<source media="screen and \\(prefers-color-scheme: dark\\)" srcset="/docs/pictures/${name}-dark.webp"><img src="/docs/pictures/${name}-light.webp" alt="[^"]{20,}" width="${width}" height="${height}" loading="lazy">`,
+      ),
+    )
+})
+
+test('each file among the pictures is shown by README, by a page for operators or by the rules', async () => {
+  const files = ['README.md', ...new Glob('src/docs/{operate,rules}/*.md').scanSync('.')]
+  const texts = (await Promise.all(files.map((file) => Bun.file(file).text()))).join()
+  const named = new Set(texts.match(/pictures\/[a-z-]+\.(?:webp|svg)/g)?.map((one) => one.slice('pictures/'.length)))
+  const there = [...new Glob('*').scanSync('.github/pictures')]
+  // Markdown has no themes: a page names the light side, and the gateway shows both.
+  expect(there.filter((file) => !named.has(file) && !named.has(file.replace('-dark', '-light')))).toEqual([])
+  expect([...named].filter((file) => !there.includes(file))).toEqual([])
 })
 
 test('a reload that brings another address of the guide changes the links to it', async () => {

@@ -1,0 +1,40 @@
+/**
+ * The pictures of the pages for operators, which are the repository's own, light and dark; a binary has them inside. A picture is known by the address of its light side.
+ * Rules: requests.md "Documents".
+ */
+
+import budgetsDark from '../../.github/pictures/budgets-dark.webp' with { type: 'file' }
+import budgetsLight from '../../.github/pictures/budgets-light.webp' with { type: 'file' }
+import marginDark from '../../.github/pictures/margin-dark.webp' with { type: 'file' }
+import marginLight from '../../.github/pictures/margin-light.webp' with { type: 'file' }
+import tagsDark from '../../.github/pictures/tags-dark.webp' with { type: 'file' }
+import tagsLight from '../../.github/pictures/tags-light.webp' with { type: 'file' }
+
+/** A side is the path of its file. Browsers keep the place of the size in pixels before they load the picture. */
+type Picture = Readonly<{ name: string; light: string; dark: string; width: number; height: number }>
+
+export const PICTURES: readonly Picture[] = [
+  { name: 'budgets', light: budgetsLight, dark: budgetsDark, width: 1280, height: 960 },
+  { name: 'margin', light: marginLight, dark: marginDark, width: 1280, height: 640 },
+  { name: 'tags', light: tagsLight, dark: tagsDark, width: 1280, height: 1280 },
+]
+
+type Side = 'light' | 'dark'
+
+export const pictureAddress = (name: string, side: Side): string => `/docs/pictures/${name}-${side}.webp`
+
+/** The file behind an address. */
+export const pictureFileOf = (address: string): string | undefined =>
+  PICTURES.flatMap(({ name, light, dark }) => [
+    { at: pictureAddress(name, 'light'), file: light },
+    { at: pictureAddress(name, 'dark'), file: dark },
+  ]).find(({ at }) => at === address)?.file
+
+/** A picture in the reader's theme, on paper the light one; a click shows it in its own size. `alt` is HTML. Undefined: there is no such picture. */
+export function pictureHtml(address: string, alt: string): string | undefined {
+  const picture = PICTURES.find(({ name }) => pictureAddress(name, 'light') === address)
+  if (picture === undefined) return undefined
+  const { name, width, height } = picture
+  const dark = `<source media="screen and (prefers-color-scheme: dark)" srcset="${pictureAddress(name, 'dark')}">`
+  return `<a class="picture" href="${address}"><picture>${dark}<img src="${address}" alt="${alt}" width="${width}" height="${height}" loading="lazy"></picture></a>`
+}
