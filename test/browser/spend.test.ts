@@ -228,6 +228,42 @@ test(
 )
 
 test(
+  'a bar is told by keyboard as it stands above the chart: the exact sum of its parts, and never nothing',
+  async () => {
+    const page = await signedIn('acc_north')
+    await page.route(/\/api\/accounts\/acc_north\/spend\?/, async (route) => {
+      const spend = (await (await route.fetch()).json()) as { places: string[]; series: Record<string, unknown>[] }
+      const [one, other] = [
+        ['0.05645', '0.0000003'],
+        ['0.000000000001', '0'],
+      ].map((last) => [...spend.places.slice(last.length).map(() => '0'), ...last])
+      const [like] = spend.series
+      await route.fulfill({
+        json: {
+          ...spend,
+          series: [
+            { ...like, id: 'one', values: one },
+            { ...like, id: 'other', values: other },
+          ],
+        },
+      })
+    })
+    await page.goto(at('acc_north', 'spend'))
+    const bars = page.getByRole('slider', { name: /^Bars of the chart/ })
+    await bars.waitFor({ state: 'attached' })
+    await bars.focus()
+    await page.keyboard.press('End')
+    for (const amount of ['<$0.000001', '$0.0565']) {
+      await until(async () => (await page.locator('.readout strong').textContent()) === amount)
+      expect((await bars.getAttribute('aria-valuetext'))?.split(': ')[1]).toBe(amount)
+      await page.keyboard.press('ArrowLeft')
+    }
+    await page.context().close()
+  },
+  TIMEOUT_MS,
+)
+
+test(
   'what is shown is asked for again when the reader comes back to the window',
   async () => {
     const page = await signedIn('acc_north')

@@ -18,8 +18,16 @@ type Acts = Readonly<{
   open?: ((index: number) => void) | undefined
 }>
 
-/** `days`: the texts of the axis below. */
-export function Bars({ days, series, showValue, point, open }: Acts & Readonly<{ days: readonly string[]; series: readonly Series[] }>) {
+/** `days`: the texts of the axis below. `opened`: what a click or Enter does with a bar, and the bar in words; heights are floats, so the words come from the exact amounts. */
+type BarsOptions = Omit<Acts, 'open'> &
+  Readonly<{
+    days: readonly string[]
+    series: readonly Series[]
+    opened?: Readonly<{ textOf: (index: number) => string; open: (index: number) => void }>
+  }>
+
+export function Bars({ days, series, showValue, point, opened }: BarsOptions) {
+  const open = opened?.open
   const drawn = useMemo(
     () => ({ options: (element: HTMLElement) => optionsOf(element, days, series, { showValue, open }), data: dataOf(days, series) }),
     [days, series],
@@ -30,14 +38,8 @@ export function Bars({ days, series, showValue, point, open }: Acts & Readonly<{
         <Plot {...drawn} point={point} />
         <Legend series={series} />
       </figure>
-      {open !== undefined && (
-        <ChartSteps
-          label="Bars of the chart: Enter shows the requests of one"
-          count={days.length}
-          textOf={(index) => `${days[index] ?? ''}: ${showValue(sumAt(series, index))}`}
-          point={point}
-          open={open}
-        />
+      {opened !== undefined && (
+        <ChartSteps label="Bars of the chart: Enter shows the requests of one" count={days.length} point={point} {...opened} />
       )}
     </div>
   )

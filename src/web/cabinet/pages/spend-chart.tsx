@@ -22,7 +22,7 @@ export const SpendChart = ({ spend, open }: Readonly<{ spend: Spend; open: (day:
           </>
         ) : (
           <>
-            <strong>{showUsd(sumUsd(spend.series.map(({ values }) => values[at] ?? '0')))}</strong> on {place}
+            <strong>{sumAt(spend, at)}</strong> on {place}
             {partsAt(spend, at)}
           </>
         )}
@@ -32,11 +32,16 @@ export const SpendChart = ({ spend, open }: Readonly<{ spend: Spend; open: (day:
         series={series}
         showValue={(value) => showUsd(value.toFixed(6))}
         point={setAt}
-        open={(index) => open(spend.is_by_hour ? spend.to : (spend.places[index] ?? spend.to))}
+        opened={{
+          textOf: (index) => `${days[index] ?? ''}: ${sumAt(spend, index)}`,
+          open: (index) => open(spend.is_by_hour ? spend.to : (spend.places[index] ?? spend.to)),
+        }}
       />
     </div>
   )
 }
+
+const sumAt = ({ series }: Spend, at: number): string => showUsd(sumUsd(series.map(({ values }) => values[at] ?? '0')))
 
 const drawn = ({ places, series, is_by_hour }: Spend) => {
   const colours = coloursOf(series.flatMap(({ id }) => (id === null ? [] : [id])))
