@@ -110,6 +110,23 @@ test('on a phone of 320 px tables are cards with their two figures first, and no
     }
 })
 
+test('on a phone of 320 px what is done to a row is reached without scrolling, in a table of few columns, too; a tablet has the account beside the name', async () => {
+  const { page, close } = await enter('members', { viewport: { width: 320, height: 800 } })
+  const button = page.getByRole('button', { name: /^Change / }).first()
+  const { x = 320, width = 0 } = (await button.boundingBox()) ?? {}
+  expect(x + width).toBeLessThanOrEqual(320)
+  expect(await page.locator('.scroll').evaluateAll((found) => found.filter((one) => one.scrollWidth > one.clientWidth).length)).toBe(0)
+  for (const width of [641, 768, 980]) {
+    await page.setViewportSize({ width, height: 800 })
+    const [name, account, field] = await Promise.all(
+      ['.bar > .brand', '.bar .switch', '.bar .find'].map((part) => page.locator(part).boundingBox()),
+    )
+    const end = ({ y, height }: { y: number; height: number } = { y: 0, height: 0 }): number => y + height
+    expect([width, (account?.y ?? 0) < end(name ?? undefined), (field?.y ?? 0) >= end(account ?? undefined)]).toEqual([width, true, true])
+  }
+  await close()
+})
+
 test('the dearest request of a time is one click away, stays so while others come, and says why it cost that', async () => {
   const { page, close } = await enter('spend?range=90')
   await page.getByRole('link', { name: 'the dearest of them first' }).click()

@@ -9,7 +9,7 @@ import { type Column, inOrder, isFigure, nextOrder, type Order, placesOf, useHid
 import { TableTools } from './table-tools.tsx'
 import { Usd } from './usd.tsx'
 
-/** A table of so few columns is one on a phone, too. */
+/** A table of so few columns is one on a phone, too, where none says how it stands on a card. */
 const NARROW_COLUMNS = 3
 
 type Options<Row> = Readonly<{
@@ -38,7 +38,7 @@ export function Table<Row>({ label, columns, rows, keyOf, foot = [], order, isAl
     order === undefined ? ((column.by ?? column.usd) === undefined ? undefined : column.name) : column.order
   const sorted = isAll ? inOrder(rows, columns, own, isLast) : rows
   const places = new Map(shown.map((column) => [column.name, placesOf(column, rows, foot[columns.indexOf(column)])]))
-  const isCards = shown.filter(({ isWide }) => !isWide).length > NARROW_COLUMNS
+  const isCards = shown.filter(({ isWide }) => !isWide).length > NARROW_COLUMNS || shown.some(({ onCard }) => onCard !== undefined)
   return (
     <div class="table">
       <TableTools

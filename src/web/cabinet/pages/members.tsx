@@ -109,6 +109,7 @@ const columnsOf = (change: ((row: Row) => void) | undefined): readonly Column<Ro
           name: 'Change',
           isQuiet: true,
           isFigure: true,
+          onCard: 'corner' as const,
           cell: (row: Row) => (
             <button type="button" class="small" aria-label={`Change ${row.email}`} onClick={() => change(row)}>
               Change
