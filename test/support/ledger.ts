@@ -242,6 +242,8 @@ export async function addKey(ledger: Ledger, keyId: string, more: Parameters<typ
 
 export const sha256 = (text: string): Uint8Array => new Uint8Array(createHash('sha256').update(text).digest())
 
+/** One object for every request, as a configuration's is: the look-up of a price is by identity first. */
+const NO_LEVELS: HoldRequest['levels'] = []
 export const holdRequest = (requestId: string, keyId: string, amountPicos: Picos, more: Partial<HoldRequest> = {}): HoldRequest => ({
   requestId,
   keyId,
@@ -249,7 +251,7 @@ export const holdRequest = (requestId: string, keyId: string, amountPicos: Picos
   format: 'messages',
   isStream: true,
   rates: RATES,
-  levels: [],
+  levels: NO_LEVELS,
   amountPicos,
   now: NOW,
   ...more,

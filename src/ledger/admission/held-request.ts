@@ -23,12 +23,12 @@ export type HeldRequest = {
 export function begun(
   key: KeyWallet,
   request: HoldRequest,
-  { hour, ...of }: Readonly<{ price: number; hour: number; heldAtMs: number; boot: number | undefined }>,
+  { price, hour, heldAtMs, boot }: Readonly<{ price: number; hour: number; heldAtMs: number; boot: number | undefined }>,
 ): HeldRequest {
   const { requestId, keyId, modelId, format, isStream, amountPicos, costs, tag } = request
   const startedAt = timeWithin(hour, request.now)
   const hold = { requestId, keyId, accountId: key.account.id, modelId, format, isStream, amountPicos, startedAt }
-  return { key, hold, ...of, costs, tag, progress: NO_PROGRESS, hasCheckpoint: false }
+  return { key, hold, price, heldAtMs, boot, costs, tag, progress: NO_PROGRESS, hasCheckpoint: false }
 }
 
 const NO_PROGRESS: Progress = { usage: NO_USAGE, usageSource: 'none' }
