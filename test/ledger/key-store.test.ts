@@ -141,6 +141,24 @@ test('a change of an account forgets all its keys, also those that were forgotte
   for (const secret of [one, two]) expect(store.find(secret)).toBeInstanceOf(Promise)
 })
 
+test('a change of an account forgets a key of which another secret was pushed out before', async () => {
+  const { ledger, asked, changeAll } = manualLedger()
+  const store = new KeyStore(ledger, { now: () => NOW, recordsMax: 2 })
+  const [old, current, other] = [newSecret(), newSecret(), newSecret()]
+  for (const [secret, answer] of [
+    [old, record('key_1')],
+    [current, record('key_1')],
+    [other, record('key_3', { accountId: 'acc_3' })],
+  ] as const) {
+    const found = store.find(secret)
+    asked.at(-1)?.answer(answer)
+    await found
+  }
+  expect(store.find(current)).toEqual(record('key_1'))
+  changeAll('acc_1')
+  expect(store.find(current)).toBeInstanceOf(Promise)
+})
+
 test('an answer that was on its way during a change is not remembered', async () => {
   const { ledger, asked, change } = manualLedger()
   const store = new KeyStore(ledger, { now: () => NOW })
