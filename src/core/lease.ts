@@ -19,6 +19,8 @@ export type Lease = {
   isSmall: boolean
   /** Where budgets by window hold: the hour for which the idle part was granted, in whole hours since 1970. In a later hour it covers nothing. */
   hour: number
+  /** What requests of earlier hours held when it was granted: windows that begin with the hour do not count it, so what such a request leaves when it ends is not of them. */
+  earlierPicos: bigint
   /** The database's row may hold more than this node knows: an answer was lost, or a request was granted more than what is left. */
   isIndeterminate: boolean
 }
@@ -34,15 +36,16 @@ export const emptyLease = (): Lease => ({
   leastIdlePicos: 0n,
   isSmall: false,
   hour: 0,
+  earlierPicos: 0n,
   isIndeterminate: false,
 })
 
 export const runningOf = ({ heldPicos, lease }: Leased): bigint => heldPicos + lease.askedPicos
 export const idleOf = (leased: Leased): bigint => leased.lease.amountPicos - runningOf(leased)
 
-/** Whether the idle part covers the amount in full. It must be above 0: a request that holds nothing needs a balance, too. */
-export function covers(leased: Leased, amountPicos: bigint): boolean {
-  const idle = idleOf(leased)
+/** Whether the idle part, without what is kept `apart` of it, covers the amount in full. It must be above 0: a request that holds nothing needs a balance, too. */
+export function covers(leased: Leased, amountPicos: bigint, apartPicos = 0n): boolean {
+  const idle = idleOf(leased) - apartPicos
   return idle > 0n && idle >= amountPicos
 }
 

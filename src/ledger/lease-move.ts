@@ -34,7 +34,16 @@ export type AskedWindows = Readonly<{
   plan: HeldByHour
   key: HeldByHour
 }>
-type HeldByHour = Readonly<{ heldPicos: Picos; earlierPicos: Picos }>
+export type HeldByHour = Readonly<{ heldPicos: Picos; earlierPicos: Picos }>
+
+/**
+ * What was admitted before the hour of what the asking process said that it holds. One whose clock is an hour behind counts as earlier all of it; one that knows no hour, or whose clock is
+ * ahead, nothing.
+ */
+export function earlierOf(known: number | null, hour: number, held: HeldByHour | undefined): bigint {
+  if (known === null || held === undefined || known > hour) return 0n
+  return known === hour ? held.earlierPicos : held.heldPicos
+}
 
 /**
  * granted: the request may be held · exhausted: balance or limit is used up · reserved: what is left is leased, by running requests of this node ·

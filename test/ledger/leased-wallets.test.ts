@@ -87,3 +87,49 @@ test('an ask says what is held for the newest hour that was granted, while the l
   expect(askAt('there', HOUR_MS).windows).toMatchObject({ hour: hour + 1, account: held })
   expect(askAt('later', 2 * HOUR_MS).windows).toMatchObject({ hour: hour + 2, account: { ...held, earlierPicos: picos(60n) } })
 })
+
+/** A node that has a budget of 90 an hour on its account; `ask`: asks for a request of 60, at a moment of its monotonic time. */
+function makeBudgeted() {
+  const [hour, none] = [hourAt(NOW), [ZERO, ZERO, ZERO, ZERO]]
+  const sums = { ...{ hour, clockHour: hour, aheadFrom: null, key: none, plan: none, account: none }, keyBudgets: [], accountBudgets: [] }
+  const wallets = new Wallets(undefined, 1)
+  wallets.keys.load({ ...rowWith(1_000n), sums: { ...sums, accountBudgets: [{ per: 'hour', capPicos: picos(90n) }] } })
+  const ask = (requestId: string, nowMs: number) => {
+    const asked = wallets.holdLeased(holdRequest(requestId, 'key_1', picos(60n)), nowMs)
+    if (typeof asked !== 'object') throw new Error(`not asked for: ${asked}`)
+    return asked
+  }
+  const answer = (backed: bigint, later: number, verdict: 'granted' | 'wanted' = 'granted') => ({
+    ...{ verdict, refusedBy: verdict === 'granted' ? null : ('key' as const), account: side(backed), key: side(0n) },
+    ...{ balancePicos: picos(1_000n), spentPicos: ZERO, windows: { hour: hour + later, ledgerMs: (hour + later) * HOUR_MS } },
+  })
+  const covers = (amount: bigint, nowMs: number): unknown =>
+    wallets.holdCovered(holdRequest(`covered ${amount}`, 'key_1', picos(amount)), nowMs)
+  return { wallets, ask, answer, covers }
+}
+
+test('what a request of an earlier hour leaves when it ends is not of the windows of the present one, whether it ends before or behind the answer', () => {
+  for (const endsBehind of [false, true]) {
+    const { wallets, ask, answer, covers } = makeBudgeted()
+    wallets.answered(ask('earlier', 0), answer(60n, 0), 0)
+    const asked = ask('present', HOUR_MS)
+    expect(asked.windows?.account).toEqual({ heldPicos: picos(60n), earlierPicos: picos(60n) })
+    if (!endsBehind) wallets.void('earlier')
+    wallets.answered(asked, answer(150n, 1), HOUR_MS)
+    if (endsBehind) wallets.void('earlier')
+    // Of the 90 of this window 60 are held, and the 60 that came free are of the window before.
+    expect(covers(31n, HOUR_MS)).toBe('uncovered')
+    expect(covers(30n, HOUR_MS)).toBe('held')
+    expect(covers(0n, HOUR_MS)).toBe('uncovered')
+  }
+})
+
+test('an ask that is refused opens no window of a later hour to what was leased before', () => {
+  const { wallets, ask, answer, covers } = makeBudgeted()
+  wallets.answered(ask('earlier', 0), answer(90n, 0), 0)
+  wallets.void('earlier')
+  wallets.answered(ask('refused', HOUR_MS), answer(90n, 1, 'wanted'), HOUR_MS)
+  expect(covers(10n, HOUR_MS)).toBe('uncovered')
+  wallets.answered(ask('granted', HOUR_MS), answer(90n, 1), HOUR_MS)
+  expect(covers(10n, HOUR_MS)).toBe('held')
+})

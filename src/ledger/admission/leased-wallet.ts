@@ -1,9 +1,9 @@
 /** A wallet as its leases see it, and what an answer of the ledger changes of one lease. Pure. Rules: ledger.md "Leases". */
 
-import type { Lease } from '../../core/lease.ts'
-import type { Spending } from '../../core/spending.ts'
+import { covers, type Lease } from '../../core/lease.ts'
+import { heldEarlier, type Spending } from '../../core/spending.ts'
 import type { Budgets } from '../../core/windows.ts'
-import type { LeaseSide } from '../lease-move.ts'
+import { type AskedWindows, earlierOf, type LeaseSide } from '../lease-move.ts'
 
 /** `unsettledPicos`: the cost of settles that were sent and are not acknowledged. */
 export type Leasing = Spending & { unsettledPicos: bigint; readonly lease: Lease }
@@ -29,6 +29,25 @@ export function learnLease({ lease, unsettledPicos }: Leasing, { backedPicos, ha
   lease.amountPicos = backedPicos - unsettledPicos
   lease.isIndeterminate = hasMore
   if (isAsk) lease.isSmall = isSmall
+}
+
+/** Called when an ask was granted. `hour`: undefined where no budget holds. */
+export function learnGrant(key: LeasedKey, hour = 0, asked?: AskedWindows): void {
+  for (const [{ lease }, held] of [
+    [key.account, asked?.account],
+    [key.plan, asked?.plan],
+    [key, asked?.key],
+  ] as const) {
+    lease.hour = hour
+    lease.earlierPicos = earlierOf(asked?.hour ?? null, hour, held)
+  }
+}
+
+/** Whether the lease covers in the hour: only if it was granted for it, and nothing of what ended requests of earlier hours have left. any: no budget holds on it. */
+export function coversIn(leasing: Leasing, amountPicos: bigint, hour: number | undefined | 'any'): boolean {
+  if (hour === 'any') return covers(leasing, amountPicos)
+  const left = leasing.lease.earlierPicos - heldEarlier(leasing)
+  return leasing.lease.hour === hour && covers(leasing, amountPicos, left > 0n ? left : 0n)
 }
 
 export function forgetIdle({ lease, unsettledPicos }: Leasing): void {

@@ -3,13 +3,23 @@
  * leases are given back. Pure state, without a clock. Rules: ledger.md "Leases".
  */
 
-import { covers, type GiveBackReason, idleOf, noteIdle, runningOf, stayOf } from '../../core/lease.ts'
+import { type GiveBackReason, idleOf, noteIdle, runningOf, stayOf } from '../../core/lease.ts'
 import { picos } from '../../core/money.ts'
 import { heldEarlier, turn } from '../../core/spending.ts'
 import { type Budgets, HOUR_MS, hourAt, steppedHours } from '../../core/windows.ts'
 import type { AskedWindows, LeaseAnswer, LeaseAsk, LeaseMove } from '../lease-move.ts'
 import type { HoldRequest } from '../ledger.ts'
-import { forgetIdle, hasNothing, type LeasedKey, type Leasing, learnLease, type Sides, shrink } from './leased-wallet.ts'
+import {
+  coversIn,
+  forgetIdle,
+  hasNothing,
+  type LeasedKey,
+  type Leasing,
+  learnGrant,
+  learnLease,
+  type Sides,
+  shrink,
+} from './leased-wallet.ts'
 
 type Asking<Key> = Readonly<{ request: HoldRequest; key: Key }>
 /** `hour`: the hour for which the request was granted; undefined: no budget by window holds. */
@@ -52,11 +62,11 @@ export class WalletLeases<Key extends LeasedKey> {
   /** `hour`: that of the ledger's clock; a lease on which budgets hold covers only in the hour for which it was granted. */
   covers(key: Key, amountPicos: bigint, hour: number | undefined): boolean {
     const { account, plan, limitPicos, budgets } = key
-    const isFor = (leasing: Leasing, of: Budgets): boolean => of.length === 0 || leasing.lease.hour === hour
-    if (!covers(account, amountPicos) || !isFor(account, account.budgets)) return false
-    if ((limitPicos !== null || budgets.length > 0) && !(covers(key, amountPicos) && isFor(key, budgets))) return false
+    const isCovered = (leasing: Leasing, of: Budgets): boolean => coversIn(leasing, amountPicos, of.length === 0 ? 'any' : hour)
+    if (!isCovered(account, account.budgets)) return false
+    if ((limitPicos !== null || budgets.length > 0) && !isCovered(key, budgets)) return false
     const ofPlan = this.#budgetsOf(plan.name)
-    return ofPlan.length === 0 || (covers(plan, amountPicos) && isFor(plan, ofPlan))
+    return ofPlan.length === 0 || isCovered(plan, ofPlan)
   }
 
   noteHeld(key: Key): void {
@@ -106,7 +116,7 @@ export class WalletLeases<Key extends LeasedKey> {
   }
 
   /** Learns the rows. Returns the request that is to be held now, if it was granted. */
-  answered({ number }: LeaseAsk, answer: LeaseAnswer | 'unavailable', nowMs: number): Granted<Key> | undefined {
+  answered({ number, windows }: LeaseAsk, answer: LeaseAnswer | 'unavailable', nowMs: number): Granted<Key> | undefined {
     const asking = this.#asking.get(number)
     if (asking === undefined) return undefined
     this.#asking.delete(number)
@@ -116,7 +126,10 @@ export class WalletLeases<Key extends LeasedKey> {
     const known = number > this.#forgotten ? answer : 'unavailable'
     if (known !== 'unavailable' && known.windows !== undefined) this.learnTime(known.windows.ledgerMs, nowMs)
     this.#learn({ account: key.account, plan: key.plan, key }, known)
-    return known !== 'unavailable' && known.verdict === 'granted' ? { ...asking, hour: known.windows?.hour } : undefined
+    // What is leased already stays of the hour for which it was granted when an ask is refused.
+    if (known === 'unavailable' || known.verdict !== 'granted') return undefined
+    learnGrant(key, known.windows?.hour, windows)
+    return { ...asking, hour: known.windows?.hour }
   }
 
   released({ number }: LeaseMove, answer: LeaseAnswer | 'unavailable'): void {
@@ -226,9 +239,7 @@ export class WalletLeases<Key extends LeasedKey> {
       for (const one of [account, plan, key]) if (one !== undefined) one.lease.isIndeterminate = true
       return
     }
-    const { verdict, windows } = answer
-    const isAsk = verdict !== 'released'
-    if (isAsk) for (const one of [account, plan, key]) if (one !== undefined) one.lease.hour = windows?.hour ?? 0
+    const isAsk = answer.verdict !== 'released'
     if (plan !== undefined && answer.plan !== undefined) learnLease(plan, answer.plan, isAsk)
     if (account !== undefined) {
       learnLease(account, answer.account, isAsk)

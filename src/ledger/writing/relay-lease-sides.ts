@@ -6,7 +6,7 @@
 import { picos } from '../../core/money.ts'
 import type { WindowUsed } from '../../core/spending.ts'
 import { type Budgets, HOUR_MS, PERS, windowAt } from '../../core/windows.ts'
-import type { AskedWindows, LeaseSide } from '../lease-move.ts'
+import { type AskedWindows, earlierOf, type HeldByHour, type LeaseSide } from '../lease-move.ts'
 
 /** What a budget leaves of its present window; `isNew`: the window began with the present hour. */
 export type LeasedWindow = Readonly<{ left: bigint; isNew: boolean; used: WindowUsed }>
@@ -42,7 +42,7 @@ type By = Readonly<{
   hour: number
   asked: AskedWindows | undefined
   runs: bigint | null
-  held: AskedWindows['account'] | undefined
+  held: HeldByHour | undefined
 }>
 
 /** Beside what a request holds, at most `SHARE_REQUESTS_MAX` times as much is leased, and at most one part in `SHARE_PART` of what is free, divided by the number of relays. */
@@ -60,12 +60,6 @@ export function sideOf(parts: Parts, row: LeasedRow, { boot, hour, asked, runs, 
     if (part.hour >= hour) othersNow += smaller(part.amountPicos, part.currentPicos)
   }
   return { row, parts, own: parts.get(boot), others, othersNow, runs: runs ?? 0n, earlier: earlierOf(asked?.hour ?? null, hour, held) }
-}
-
-/** A relay whose clock is an hour behind counts as earlier what it holds; one that knows no hour, or whose clock is ahead, nothing. */
-function earlierOf(known: number | null, hour: number, held: By['held']): bigint {
-  if (known === null || held === undefined || known > hour) return 0n
-  return known === hour ? held.earlierPicos : held.heldPicos
 }
 
 export function viewOf(side: Side, amountPicos: bigint, relays: number): View {
