@@ -290,6 +290,45 @@ test(
   TIMEOUT_MS,
 )
 
+test(
+  'of two tabs on the same page, what one does is not undone by the other’s next act, which tells the truth: a limit, a key that is off, a sign-out',
+  async () => {
+    await gateway.createKey({ id: 'key_tabs', limitUsd: '2' })
+    const one = await signedIn('tab@example.com', { acc_tabs: 'owner' })
+    const other = await one.context().newPage()
+    await other.goto(one.url())
+    for (const page of [one, other]) {
+      await page.getByRole('button', { name: /^Change/ }).click()
+      await page.getByRole('dialog').getByLabel('Name', { exact: true }).waitFor()
+    }
+    const save = async (page: Page, field: 'Name' | 'Spend limit', text: string): Promise<void> => {
+      const answered = page.waitForResponse((response) => response.request().method() === 'PATCH')
+      await page.getByRole('dialog').getByLabel(field, { exact: true }).fill(text)
+      await page.keyboard.press('Enter')
+      expect((await answered).status()).toBe(200)
+    }
+    await save(one, 'Spend limit', '5')
+    await save(other, 'Name', 'renamed')
+    const row = other.locator('tbody tr', { hasText: 'renamed' })
+    await row.getByText('of $5.00').waitFor()
+    await save(one, 'Spend limit', '2')
+    await save(one, 'Spend limit', '5')
+    await one.getByRole('button', { name: 'Disable' }).click()
+    await one.getByRole('button', { name: 'Disable it now' }).click()
+    await one.getByRole('dialog').getByRole('button', { name: 'Enable' }).waitFor()
+    await save(other, 'Name', 'renamed again')
+    await other.getByRole('dialog').getByRole('button', { name: 'Enable' }).waitFor()
+    await one.keyboard.press('Escape')
+    await one.locator('.aside summary').click()
+    await one.getByRole('button', { name: 'Sign out' }).first().click()
+    await one.getByRole('heading', { name: 'Sign in' }).waitFor()
+    // By its next question, which the page of keys asks by itself.
+    await other.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await one.context().close()
+  },
+  TIMEOUT_MS,
+)
+
 for (const { colorScheme, width } of LOOKS)
   test(
     `axe-core finds nothing serious, and nothing is wider than the screen: ${colorScheme}, ${width} px`,

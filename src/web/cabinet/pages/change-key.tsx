@@ -45,15 +45,22 @@ export const ChangeKey = ({
   )
 }
 
+/** Sends only what the person changed: another tab may have set the other field since this form was opened. */
 const NameAndLimit = ({ keys, shown, changed }: Part) => {
-  const [name, setName] = useState(shown.name)
-  const [limit, setLimit] = useState(shown.limit_usd ?? '')
+  const [before, setBefore] = useState({ name: shown.name, limit: shown.limit_usd ?? '' })
+  const [name, setName] = useState(before.name)
+  const [limit, setLimit] = useState(before.limit)
   const act = useAct()
   const submit = (): void => {
-    const wanted = { ...(name.trim() === shown.name ? {} : { name: name.trim() }), limit_usd: limit.trim() === '' ? null : limit.trim() }
+    const now = { name: name.trim(), limit: limit.trim() }
+    const wanted = {
+      ...(now.name === before.name ? {} : { name: now.name }),
+      ...(now.limit === before.limit ? {} : { limit_usd: now.limit === '' ? null : now.limit }),
+    }
     act.run(
       () => ask(keys({ keyId: shown.id }).patch(wanted)),
       () => {
+        setBefore(now)
         tell('Saved')
         changed()
       },
