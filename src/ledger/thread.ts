@@ -24,7 +24,7 @@ import { takeOver } from './writing/recovery.ts'
 import { RelayDesk } from './writing/relay-desk.ts'
 import { RelaySpills } from './writing/relay-spills.ts'
 import { Spill } from './writing/spill.ts'
-import type { NotApplied, OpenedStore, Store } from './writing/store.ts'
+import type { OpenedStore, Store } from './writing/store.ts'
 import { WorkBehind } from './writing/work-behind.ts'
 
 function run(): void {
@@ -129,10 +129,8 @@ function open(message: Extract<ToThread, { kind: 'open' }>, say: (message: FromT
   }
   if (keepsInFlight) store.relays?.setGranting(false)
   const spills = new RelaySpills(opened.spills.own, store, (fault) => say({ kind: 'fault', fault }))
-  const recover = keepsInFlight
-    ? (): number | NotApplied => spills.readAll() ?? 0
-    : (...given: Parameters<Store['recover']>): number | NotApplied => spills.takeAway(() => false) ?? store.recover(...given)
-  const left = takeOver([spill, ...leftSpills(opened)], { recover }, now, (step) => say({ kind: 'opening', step }))
+  const recovery = spills.recovery(store, keepsInFlight)
+  const left = takeOver([spill, ...leftSpills(opened)], recovery, now, (step) => say({ kind: 'opening', step }))
   if ('kind' in left) {
     spill.close()
     store.close()

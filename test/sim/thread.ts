@@ -161,7 +161,7 @@ export class SimulatedThread {
     spill.keep = (tasks) => this.#storage().spill === 'works' && keep(tasks)
     if (keepsInFlight) ledger.relays?.setGranting(false)
     const spills = new RelaySpills(opened.spillAt, ledger, () => undefined)
-    const left = takeOver([spill], keepsInFlight ? { recover: () => spills.readAll() ?? 0 } : ledger, now)
+    const left = takeOver([spill], spills.recovery(ledger, keepsInFlight), now)
     if ('kind' in left) {
       spill.close()
       opened.die()
@@ -173,7 +173,11 @@ export class SimulatedThread {
     this.#opened = opened
     opened.noteFlush('opened')
     this.#loop = new CommitLoop(ledger, spill, (message) => this.#tell(message), retryMs)
-    const say = (said: FromThread): void => this.#say(said)
+    const say = (said: FromThread): void => {
+      // A relay clears its spill when it hears that the ledger has what it kept.
+      if (said.kind === 'relayJoined') this.#opened?.noteFlush('promised')
+      this.#say(said)
+    }
     this.#desk = new RelayDesk({ store: ledger, loop: this.#loop, spills, say, now: () => this.#time.now() })
     this.#say({ kind: 'opened', recovered: left.recovered, wasLeftOpen: false, replayed: left.replayed })
   }

@@ -66,6 +66,15 @@ export class RelaySpills {
     return undefined
   }
 
+  /**
+   * What `takeOver` does last. `keepsInFlight`: relays live whose requests an earlier run had in flight, so what they have kept is written and nothing is waived; otherwise
+   * no relay lives, and each request that none has kept is waived.
+   */
+  recovery(store: Pick<Store, 'recover'>, keepsInFlight: boolean): Pick<Store, 'recover'> {
+    if (keepsInFlight) return { recover: () => this.readAll() ?? 0 }
+    return { recover: (now, onStep) => this.takeAway(() => false) ?? store.recover(now, onStep) }
+  }
+
   #take(path: string): NotApplied | undefined {
     if (this.#isForeign(path)) return undefined
     const taken = path.endsWith(TAKEN) ? path : `${path}${TAKEN}`
