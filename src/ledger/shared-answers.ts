@@ -33,11 +33,46 @@ export interface SharedAnswers {
   release(repeatable: Repeatable): void
 }
 
+/**
+ * What repetitions at one relay ask of the relay that runs their request. `follower` names those who wait there together. `owner`: the relay that answered before; undefined:
+ * the one that has the claim. `places`: how many wait. `at`: how many bytes of the stream they have; undefined: only places are asked for.
+ */
+export type FollowAsk = Readonly<{
+  follower: string
+  owner: string | undefined
+  keyId: string
+  header: string
+  body: string
+  places: number
+  at: number | undefined
+}>
+
+/**
+ * nothing: no more bytes yet; with `heartbeat` one may be sent now · bytes: of a stream · ended: the stream has no more · answer, refused: the request had no stream · broken: the bytes
+ * that are asked for are gone · unknown: no such request runs there.
+ */
+export type FollowState =
+  | Readonly<{ kind: 'places'; places: number }>
+  | Readonly<{ kind: 'nothing'; heartbeat?: Uint8Array | undefined }>
+  | Readonly<{ kind: 'bytes'; at: number; bytes: Uint8Array }>
+  | Readonly<{ kind: 'ended' | 'broken' | 'unknown' }>
+  | Readonly<{ kind: 'answer'; status: number; contentType: string; bytes: Uint8Array }>
+  | Readonly<{ kind: 'refused'; name: string; message: string; retryAfterSeconds?: number | undefined; errorCode?: string | undefined }>
+
+/** `requestId`: of the request that runs. `isStream`: its stream has begun. */
+export type FollowTold = Readonly<{ requestId: string; isStream: boolean; state: FollowState }>
+
+/** gone: the request has ended, or its relay · unavailable: it is not known now. */
+export type FollowReply = (FollowTold & Readonly<{ owner: string }>) | 'gone' | 'unavailable'
+
 /** Claims of running requests, if the answers are kept separately, beside a file that one process writes. */
 export interface SharedClaims {
   claim(repeatable: Repeatable): Promise<Readonly<{ kind: 'claimed' } | { kind: 'running'; isSame: boolean } | { kind: 'unavailable' }>>
   isRunning(repeatable: Omit<Repeatable, 'bodyHash'>): Promise<boolean>
   release(repeatable: Omit<Repeatable, 'bodyHash'>): void
+  follow(repeatable: Repeatable, ask: Pick<FollowAsk, 'follower' | 'owner' | 'places' | 'at'>): Promise<FollowReply>
+  /** `tell` answers for the requests of this relay. */
+  onFollow(tell: (ask: FollowAsk) => FollowTold | Promise<FollowTold>): void
 }
 
 /** An answer to keep, and the ids under which it is found with this key. The bytes of its parts do not change any more. */

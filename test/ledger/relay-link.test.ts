@@ -22,7 +22,7 @@ const WORDS = ['word', 'question', 'ping']
 /** A relay whose connections are the test's; `join` resolves once a hello is sent. `early`: how many connections end before the link has them. */
 function makeRelay(early = 0) {
   const patience = new Patience({ onBug: () => undefined })
-  const around = { link: () => link, patience }
+  const around = { link: () => link, patience, onBug: () => undefined }
   const [limits, claims] = [new LimitsOverLink(around), new ClaimsOverLink(around)]
   const waiting: ((connection: Connection) => void)[] = []
   let connections = 0
@@ -41,6 +41,7 @@ function makeRelay(early = 0) {
   }
   const link: RelayLink = new RelayLink({
     ...{ path: '', bootId: 'boot', runs: () => ({ accounts: [], keys: [] }), connect },
+    onFollowed: (followed) => claims.hear(followed),
     held: () => ({ claims: claims.running, places: limits.places, running: [] }),
     ...{ onNews: () => undefined, onMissed: () => undefined, onFenced: () => undefined, onFault: () => undefined },
     onHeard: () => patience.hear(),

@@ -6,6 +6,7 @@ import { rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { NO_AMOUNTS } from '../../src/core/token-buckets.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
+import type { FollowAsk, FollowTold } from '../../src/ledger/shared-answers.ts'
 import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
 import { spendLastCent } from '../support/last-cent.ts'
 import { ACT, answerText, balanceAt, createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../support/ledger.ts'
@@ -214,6 +215,44 @@ test('what runs under an Idempotency-Key on one relay runs for all, until it end
   await until(async () => (await a.shared.claims?.isRunning(REPEATABLE)) === false, 'it went with its relay')
   await a.ledger.close()
   await again.ledger.close()
+})
+
+test('what runs on one relay is told to another one that asks, and only while both live', async () => {
+  const all = await openAll(pathOf(), 2)
+  const [a, b] = all.relays as [TestRelay, TestRelay]
+  const heard: FollowAsk[] = []
+  const states: FollowTold['state'][] = [
+    { kind: 'places', places: 1 },
+    { kind: 'bytes', at: 3, bytes: Buffer.from('more') },
+  ]
+  const held = Promise.withResolvers<FollowTold>()
+  a.shared.claims?.onFollow((ask) => {
+    heard.push(ask)
+    const state = states.shift()
+    return state === undefined ? held.promise : { requestId: 'req_1', isStream: true, state }
+  })
+  const follow = (owner?: string, at?: number, of = REPEATABLE) => b.shared.claims?.follow(of, { follower: 'f', owner, places: 1, at })
+  expect(await follow()).toBe('gone')
+  await a.shared.claims?.claim(REPEATABLE)
+  expect(await follow(undefined, undefined, { ...REPEATABLE, bodyHash: new Uint8Array(32) })).toBe('gone')
+  expect(heard).toEqual([])
+  const first = await follow()
+  if (typeof first !== 'object') throw new Error(`it is ${first}`)
+  expect(first).toMatchObject({ requestId: 'req_1', isStream: true, state: { kind: 'places', places: 1 } })
+  // The relay is asked also when its claim has ended.
+  a.shared.claims?.release(REPEATABLE)
+  await until(async () => (await b.shared.claims?.isRunning(REPEATABLE)) === false, 'the claim has ended')
+  expect(await follow(first.owner, 3)).toMatchObject({
+    owner: first.owner,
+    state: { kind: 'bytes', bytes: new Uint8Array(Buffer.from('more')) },
+  })
+  expect(heard.at(-1)).toMatchObject({ follower: 'f', owner: first.owner, places: 1, at: 3, keyId: 'key_1' })
+  const waiting = follow(first.owner, 7)
+  await until(() => heard.length === 3, 'it is asked')
+  await a.ledger.close()
+  expect(await waiting).toBe('gone')
+  await b.ledger.close()
+  await all.main.ledger.close()
 })
 
 test('the requests of a minute, and those at once, are those of all relays together', async () => {

@@ -325,7 +325,7 @@ class RelayWorld {
     const pid = ++this.#pids
     let listener: SupervisorListener | undefined
     const patience = new Patience({ onBug: () => undefined })
-    const around = { link: () => link, patience }
+    const around = { link: () => link, patience, onBug: () => undefined }
     const spill = new RelaySpill(relaySpillPathOf(this.#path, `relay-${pid}`), () => {
       this.#mayBeSpilled = true
       this.#meet('a relay keeps ends')
@@ -333,6 +333,7 @@ class RelayWorld {
     const [limits, claims] = [new LimitsOverLink(around), new ClaimsOverLink(around)]
     const link: RelayLink = new RelayLink({
       ...{ path: '', bootId: `relay-${pid}`, runs: () => listener?.runs() ?? { accounts: [], keys: [] } },
+      onFollowed: (followed) => claims.hear(followed),
       held: () => ({ claims: claims.running, places: limits.places, running: [] }),
       onNews: (message) => listener?.onMessage(message),
       onMissed: () => listener?.onMissed(),

@@ -3,6 +3,7 @@
 import type { RelayRuns } from '../lease-move.ts'
 import type { NodeMessage } from '../nodes.ts'
 import type { LedgerFault } from '../thread-messages.ts'
+import type { Followed } from './follow-routes.ts'
 import type { connectToHub } from './link-socket.ts'
 import type { Welcome } from './messages.ts'
 import type { Joining } from './relay-spill.ts'
@@ -15,6 +16,8 @@ export type LinkOptions = Readonly<{
   runs: () => RelayRuns
   held: () => Held
   onNews: (message: NodeMessage) => void
+  /** Called when clients of another relay wait for a stream that may run here. */
+  onFollowed: (followed: Followed) => void
   /** Called when the connection is lost: until it is there again, changes of other processes are not heard of. */
   onMissed: () => void
   /** Called when other processes may have what this relay held: this process must end. */

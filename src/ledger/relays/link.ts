@@ -3,7 +3,7 @@
  * is told that this relay is fenced. Rules: processes.md "Relays", "Death".
  */
 
-import type { Enter, ThreadHandle, ThreadListener } from '../admission/thread-handle.ts'
+import type { Enter, ThreadListener } from '../admission/thread-handle.ts'
 import type { Opened, OpenProblem, ToThread } from '../thread-messages.ts'
 import type { LinkOptions } from './link-options.ts'
 import { connectToHub, type LinkSocket } from './link-socket.ts'
@@ -48,7 +48,7 @@ export class RelayLink {
   readonly enter: Enter = (listener) => {
     const entered = { isOver: false }
     const opened = this.#connect(listener, entered)
-    const handle: ThreadHandle = {
+    return {
       opened,
       post: (message) => this.#post(message, listener),
       terminate: () => {
@@ -56,7 +56,6 @@ export class RelayLink {
         this.#socket?.close()
       },
     }
-    return handle
   }
 
   /** False from half of the silence that ends a relay, because other processes may soon have what this one holds. */
@@ -209,6 +208,9 @@ export class RelayLink {
       case 'reply':
         this.#asked.get(message.number)?.(message.reply)
         this.#asked.delete(message.number)
+        break
+      case 'followed':
+        this.#options.onFollowed(message)
         break
       case 'fenced':
         this.#onFenced(message.reason)

@@ -4,10 +4,11 @@ import type { RelayRuns } from '../lease-move.ts'
 import type { NodeMessage } from '../nodes.ts'
 import type { TasksMessage } from '../task.ts'
 import type { Committed, RelayJoined } from '../thread-messages.ts'
+import type { Followed } from './follow-routes.ts'
 import type { Held, Question, Reply, Word } from './shared-state.ts'
 
 /** The version of the messages. Both sides are the same program, except for a moment while it is replaced. */
-export const PROTOCOL = 2
+export const PROTOCOL = 3
 
 /** `isNew`: the process was no relay before. `held`: what the relay has of the things that relays share, apart from the money. */
 export type Hello = Readonly<{ kind: 'hello'; protocol: number; bootId: string; isNew: boolean; runs: RelayRuns; held: Held }>
@@ -35,5 +36,6 @@ export type FromHub =
   | Readonly<{ kind: 'state'; isWritable: boolean; isSound: boolean; spillBytes: number; replayed: readonly string[] }>
   | Readonly<{ kind: 'pong'; number: number }>
   | Readonly<{ kind: 'reply'; number: number; reply: Reply }>
+  | Followed
   /** The relay has left; sent after the answers to all its tasks. */
   | Readonly<{ kind: 'left' }>

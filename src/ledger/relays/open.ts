@@ -26,7 +26,7 @@ export async function openRelay({
   const given = withDefaults(options)
   const onBug = (bug: unknown): void => given.onFault({ problem: 'what relays share failed by a bug', bug })
   const patience = new Patience({ onBug })
-  const around = { link: () => link, patience }
+  const around = { link: () => link, patience, onBug }
   const [limits, rates, claims] = [new LimitsOverLink(around), new RatesOverLink(around), new ClaimsOverLink(around)]
   const spill = new RelaySpill(relaySpillPathOf(relay.path, given.bootId), given.onFault)
   let listener: SupervisorListener | undefined
@@ -36,6 +36,7 @@ export async function openRelay({
     runs: () => listener?.runs() ?? { accounts: [], keys: [] },
     held: () => ({ claims: claims.running, places: limits.places, running: rates.running }),
     onNews: (message) => listener?.onMessage(message),
+    onFollowed: (followed) => claims.hear(followed),
     onMissed: () => listener?.onMissed(),
     onFenced: relay.onFenced,
     onWelcome: ({ boot, ledgerId, spill: { frames } }) => spill.join({ boot, ledgerId, frames }),

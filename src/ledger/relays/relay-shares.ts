@@ -1,14 +1,28 @@
 /** What a relay asks the ledger process for apart from the money, and what it has got, which it tells when it joins again. Rules: processes.md "Shared". */
 
 import type { Patience } from '../admission/patience.ts'
-import type { AnswerElsewhere, FoundElsewhere, KeptElsewhere, Repeatable, SharedClaims } from '../shared-answers.ts'
+import type {
+  AnswerElsewhere,
+  FollowAsk,
+  FollowReply,
+  FollowTold,
+  FoundElsewhere,
+  KeptElsewhere,
+  Repeatable,
+  SharedClaims,
+} from '../shared-answers.ts'
 import type { LimitAsk, LimitGrant, SharedLimits } from '../shared-limits.ts'
 import type { RateAnswer, RateAsk, RateCorrection, RateOwner, SharedRates } from '../shared-rates.ts'
+import type { Followed } from './follow-routes.ts'
 import type { RelayLink } from './link.ts'
 import type { Running } from './shared-claims.ts'
 import type { Held } from './shared-state.ts'
 
-type Around = Readonly<{ link: () => Pick<RelayLink, 'ask' | 'tell'>; patience: Pick<Patience, 'whileHeard'> }>
+type Around = Readonly<{
+  link: () => Pick<RelayLink, 'ask' | 'tell'>
+  patience: Pick<Patience, 'whileHeard'>
+  onBug: (bug: unknown) => void
+}>
 
 /** Takes parts of keys' limits; a place is held from the grant on. */
 export class LimitsOverLink implements SharedLimits {
@@ -68,6 +82,7 @@ export class RatesOverLink implements SharedRates {
 export class ClaimsOverLink implements SharedClaims {
   readonly #around: Around
   readonly #running = new Map<string, Running>()
+  #tell: ((ask: FollowAsk) => FollowTold | Promise<FollowTold>) | undefined
 
   constructor(around: Around) {
     this.#around = around
@@ -100,6 +115,23 @@ export class ClaimsOverLink implements SharedClaims {
     const ended = { keyId, header: hex(headerHash) }
     const name = nameOf(ended)
     if (this.#running.has(name)) this.#tellRelease(ended, () => void this.#running.delete(name))
+  }
+
+  async follow({ keyId, headerHash, bodyHash }: Repeatable, asked: Parameters<SharedClaims['follow']>[1]): Promise<FollowReply> {
+    const { link, patience } = this.#around
+    const ask = { ...asked, keyId, header: hex(headerHash), body: hex(bodyHash) }
+    return (await patience.whileHeard(link().ask({ kind: 'follow', ask }))) as FollowReply
+  }
+
+  onFollow(tell: (ask: FollowAsk) => FollowTold | Promise<FollowTold>): void {
+    this.#tell = tell
+  }
+
+  /** To be called when another relay asks about a stream of this one; until it is answered, only the other one's clients wait. */
+  hear({ name, ask }: Followed): void {
+    const { link, onBug } = this.#around
+    const tell = this.#tell
+    if (tell !== undefined) Promise.try(() => tell(ask)).then((told) => link().tell({ kind: 'told', name, told }), onBug)
   }
 
   #tellRelease({ keyId, header }: Omit<Running, 'body'>, onSent?: () => void): void {

@@ -32,6 +32,12 @@ export class RelayClaims {
     return this.#claims.has(nameOf(keyId, header))
   }
 
+  /** The boot of the relay that has the claim; undefined also where its request has another body. */
+  ownerOf({ keyId, header, body }: Running): number | undefined {
+    const claim = this.#claims.get(nameOf(keyId, header))
+    return claim?.body === body ? claim.boot : undefined
+  }
+
   release(boot: number, keyId: string, header: string): void {
     const name = nameOf(keyId, header)
     if (this.#claims.get(name)?.boot === boot) this.#claims.delete(name)

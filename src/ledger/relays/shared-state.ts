@@ -5,9 +5,10 @@
 
 import type { Forgotten } from '../../core/format.ts'
 import { CountedRates } from '../counted-rates.ts'
-import type { AnswerElsewhere, FoundElsewhere, KeptElsewhere } from '../shared-answers.ts'
+import type { AnswerElsewhere, FollowAsk, FollowReply, FollowTold, FoundElsewhere, KeptElsewhere } from '../shared-answers.ts'
 import type { LimitAsk, LimitGrant } from '../shared-limits.ts'
 import type { RateAnswer, RateAsk, RateCorrection } from '../shared-rates.ts'
+import { FollowRoutes } from './follow-routes.ts'
 import { RelayClaims, type Running } from './shared-claims.ts'
 import { RelayLimits } from './shared-limits.ts'
 
@@ -18,6 +19,7 @@ export type Question =
   | Readonly<{ kind: 'correct'; corrections: readonly RateCorrection[]; number: number }>
   | Readonly<{ kind: 'claim'; claim: Running }>
   | Readonly<{ kind: 'running'; keyId: string; header: string }>
+  | Readonly<{ kind: 'follow'; ask: FollowAsk }>
   | Readonly<{ kind: 'find'; key: Uint8Array; ids: readonly string[] }>
 
 export type Reply =
@@ -28,12 +30,17 @@ export type Reply =
   | Readonly<{ kind: 'claimed' }>
   | Readonly<{ kind: 'running'; isSame: boolean }>
   | boolean
+  | FollowReply
   | FoundElsewhere
   | Forgotten
   | 'unavailable'
 
 /** A message of a relay that is not answered. */
-export type Word = Readonly<{ kind: 'release'; keyId: string; header: string }> | Readonly<{ kind: 'keep'; answer: AnswerElsewhere }>
+export type Word =
+  | Readonly<{ kind: 'release'; keyId: string; header: string }>
+  | Readonly<{ kind: 'keep'; answer: AnswerElsewhere }>
+  /** The answer to a question about a stream that runs here. */
+  | Readonly<{ kind: 'told'; name: string; told: FollowTold }>
 
 /** What a relay has when it joins again. `places`: how many requests of each key it may run at once. `running`: how many of each owner of rates run. */
 export type Held = Readonly<{
@@ -44,6 +51,7 @@ export type Held = Readonly<{
 
 /** The shared state in the ledger process. */
 export class SharedState {
+  readonly follows = new FollowRoutes()
   readonly #limits = new RelayLimits()
   readonly #rates = new CountedRates()
   readonly #claims = new RelayClaims()
@@ -66,6 +74,8 @@ export class SharedState {
         return this.#claims.claim(boot, question.claim)
       case 'running':
         return this.#claims.isRunning(question.keyId, question.header)
+      case 'follow':
+        return this.follows.ask(question.ask, this.#claims.ownerOf(question.ask))
       case 'find':
         return this.#kept.find(question.key, ...question.ids)
     }
@@ -73,6 +83,7 @@ export class SharedState {
 
   hear(boot: number, word: Word): void {
     if (word.kind === 'release') this.#claims.release(boot, word.keyId, word.header)
+    else if (word.kind === 'told') this.follows.told(boot, word.name, word.told)
     else this.#kept.keep(word.answer)
   }
 
@@ -88,5 +99,6 @@ export class SharedState {
     this.#claims.leave(boot)
     this.#limits.leave(boot)
     this.#rates.leave(boot)
+    this.follows.leave(boot)
   }
 }
