@@ -8,6 +8,7 @@ import type { OpenedLedger } from './ledger/open-options.ts'
 import { processMemoryBytes } from './observe/process-memory.ts'
 import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
 import { BodyReader } from './relay/body-reader.ts'
+import { FollowedThere } from './relay/follow-there.ts'
 import { IdempotentResponses } from './relay/idempotent-responses.ts'
 import { KeyLimits } from './relay/key-limits.ts'
 import { LiveStreams } from './relay/live-streams.ts'
@@ -48,6 +49,8 @@ export function relayOfGateway(world: World, opened: OpenedLedger, options: Opti
   const bodies = bodyMemoryOf(world, options.memoryBytes ?? processMemoryBytes())
   const memory = new ResponseMemory({ now })
   const answers = new IdempotentResponses({ now })
+  const followed = new FollowedThere(world, answers)
+  shared?.claims?.onFollow((ask) => followed.tell(ask))
   const answersAt = { bytesMax: options.config.limits.keptAnswersBytes, startThread: options.startAnswersThread }
   const kept = answersBeside(opened, answersAt, world)
   const onFault = (fault: string): void => world.log.alarm('large bodies', { fault })

@@ -11,18 +11,18 @@ import type { HoldAnswer, UsedUp } from '../ledger/ledger.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { World } from '../world.ts'
 import type { Grant, RelayParts } from './admitted.ts'
-import { awaitElsewhere } from './answer-elsewhere.ts'
 import { askersKeyOf } from './asker.ts'
 import type { BodyLease } from './body-memory.ts'
 import { type Hashed, hashBody } from './body-reader.ts'
 import type { Exchange } from './exchange.ts'
-import { type Claim, type ClaimParts, claimAnswer, type Elsewhere, isKnown, joinEarly, namesItself } from './idempotency.ts'
+import { type Claim, type ClaimParts, claimAnswer, isKnown, joinEarly, namesItself, runsElsewhere } from './idempotency.ts'
+import { joinElsewhere, joinRunning } from './join-running.ts'
 import type { Slot } from './key-limits.ts'
 import type { Rated } from './rate-gate.ts'
 import { countBody, readBody } from './read-body.ts'
 import { readCall } from './read-call.ts'
 import type { Repetition } from './repetition.ts'
-import type { JoinedPlace, RunningAnswer } from './running-answer.ts'
+import type { JoinedPlace } from './running-answer.ts'
 import type { Held } from './settle.ts'
 
 type Asking<Echo> = Readonly<{ parts: RelayParts; format: Format<Echo>; request: Request; exchange: Exchange }>
@@ -35,9 +35,12 @@ export async function admit<Echo>(asking: Asking<Echo>, key: KeyRecord | Refusal
   if (!world.ledger.isWritable()) return new Refusal('storageUnavailable')
   const place = namesItself(asking.request) ? joinEarly(answers, key, asking.request) : undefined
   const limited = place === undefined ? rates.look(key) : undefined
-  if (limited !== undefined) return limited
-  const admitting = place === undefined ? keyLimits.admit(key.id) : keyLimits.count(key.id)
-  const slot = admitting instanceof Promise ? await admitting : admitting
+  if (limited !== undefined && !(await runsElsewhere(asking.parts, key, asking.request))) return limited
+  const admitting = place === undefined && limited === undefined ? keyLimits.admit(key.id) : keyLimits.count(key.id)
+  const admitted = admitting instanceof Promise ? await admitting : admitting
+  // A repetition takes no place among those that its key may have at once, also where another relay runs its request. Refused requests are not counted, so this one counts once.
+  const isRepeated = admitted instanceof Refusal && place === undefined && (await runsElsewhere(asking.parts, key, asking.request))
+  const slot = isRepeated ? await keyLimits.count(key.id) : admitted
   if (slot instanceof Refusal) {
     place?.leave()
     return slot
@@ -130,42 +133,6 @@ async function claim<Echo>(keyed: Keyed<Echo>, taken: Taken, body: Hashed): Prom
   if (claimed.kind === 'finished') return { kind: 'repetition', key, of: claimed, lease: taken.lease }
   if (claimed.kind === 'running') return joinRunning(claimed, key, taken)
   return joinElsewhere(keyed, taken, claimed, body)
-}
-
-function joinRunning(running: RunningAnswer, key: KeyRecord, taken: Taken): Repetition | Refusal {
-  // The answer that the request had joined may have ended while the body came, and another one may run now.
-  const early = taken.place?.answer === running ? taken.place : undefined
-  const place = early ?? running.join()
-  if (place === undefined || running.hasOutgrown) return new Refusal('repetitionRunning')
-  // The place belongs to the repetition now, which leaves it when it has its answer.
-  if (early !== undefined) taken.place = undefined
-  return { kind: 'repetition', key, of: { running, place }, lease: taken.lease }
-}
-
-/** The body is read to see whether it asks for a stream, which is refused: of a stream, another node has nothing to give before its end. */
-async function joinElsewhere<Echo>(
-  { parts, format, request, key, exchange }: Keyed<Echo>,
-  taken: Taken,
-  elsewhere: Elsewhere,
-  body: Hashed,
-): Promise<Repetition | Refusal> {
-  const { answer } = elsewhere
-  const { world } = parts
-  try {
-    const call = await readCall(format.name, { parts, request, key, lease: taken.lease }, body.pieces)
-    const joined = call instanceof Refusal ? call : call.isStream ? new Refusal('repetitionRunning') : joinRunning(answer, key, taken)
-    if (joined instanceof Refusal) {
-      answer.drop(joined)
-      return joined
-    }
-    awaitElsewhere(world, elsewhere).catch((bug: unknown) =>
-      world.log.alarm('a request failed by a bug', { request_id: exchange.requestId, ...describeBug(bug) }),
-    )
-    return joined
-  } catch (error) {
-    answer.drop()
-    throw error
-  }
 }
 
 function hold<Echo>(

@@ -1,6 +1,6 @@
 /**
- * An answer that another node gives. One request of this node looks, on behalf of all that wait for the answer here, whether the other node's claim still stands. Only
- * a whole answer can be waited for: this node knows nothing of a stream before its end. Rules: requests.md "Joined answers".
+ * An answer that another node gives. One request of this node looks, on behalf of all that wait for the answer here, whether the other node's claim still stands. A
+ * stream is followed at another relay only (follow-elsewhere.ts): another node has nothing of it before its end. Rules: requests.md "Joined answers".
  */
 
 import { Refusal } from '../core/refusal.ts'
@@ -35,7 +35,7 @@ export async function awaitElsewhere(world: Waiting, { answer, store }: Elsewher
   }
 }
 
-function pause({ clock, wheel }: Pick<World, 'clock' | 'wheel'>, waitMs: number): Promise<void> {
+export function pause({ clock, wheel }: Pick<World, 'clock' | 'wheel'>, waitMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const waiter: Timed = { tick: NO_TICK, onTime: () => resolve() }
   wheel.set(waiter, clock.monotonicMs() + waitMs)

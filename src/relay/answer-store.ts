@@ -6,7 +6,15 @@
 import { headOf, type Opened, partsOf } from '../answers/layout.ts'
 import { nameOf, Sealer, type SealingKey, unseal } from '../answers/sealing.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { ClaimFound, KeptElsewhere, Repeatable, SharedAnswers, SharedClaims } from '../ledger/shared-answers.ts'
+import type {
+  ClaimFound,
+  FollowAsk,
+  FollowReply,
+  KeptElsewhere,
+  Repeatable,
+  SharedAnswers,
+  SharedClaims,
+} from '../ledger/shared-answers.ts'
 import { ANSWER_TTL_MS } from './idempotent-responses.ts'
 import type { AnswerHead, FinishedAnswer } from './running-answer.ts'
 
@@ -22,7 +30,12 @@ export type StoreFound =
   | Exclude<ClaimFound, { kind: 'used' }>
   | Readonly<{ kind: 'used'; isSame: boolean; requestId: string; answer: KeptAnswer | undefined }>
 
+/** Asks the relay that runs the request. */
+export type Follow = (ask: Pick<FollowAsk, 'follower' | 'owner' | 'places' | 'at'>) => Promise<FollowReply>
+
 export interface AnswerStore {
+  /** Present among relays of one ledger process: there a stream that runs can be followed. */
+  readonly follow?: Follow
   claim(): Promise<StoreFound>
   isRunning(): Promise<boolean>
   /** Keeps the answer and ends the claim; the caller does not wait. */
@@ -70,6 +83,7 @@ export function storeAmongRelays(claims: SharedClaims, { repeatable }: Pick<Aske
       return found
     },
     isRunning: () => claims.isRunning(repeatable),
+    follow: (ask) => claims.follow(repeatable, ask),
     keep(ended) {
       store.keep(ended)
       release()

@@ -69,6 +69,19 @@ export function joinEarly(
   return answers.running({ keyId, headerHash: sha256(header).toString('hex') })?.join()
 }
 
+/** Whether a request under the same header runs at another relay of the same ledger process, and nothing stands for it here yet; true also where that is not known. */
+export async function runsElsewhere(
+  { answers, claims }: Pick<ClaimParts, 'answers' | 'claims'>,
+  { id: keyId }: Pick<KeyRecord, 'id'>,
+  { headers }: RequestHead,
+): Promise<boolean> {
+  const header = headers.get(HEADER)
+  if (claims === undefined || header === null || !VISIBLE_ASCII.test(header)) return false
+  const headerHash = sha256(header)
+  if (answers.running({ keyId, headerHash: headerHash.toString('hex') }) !== undefined) return false
+  return await claims.isRunning({ keyId, headerHash })
+}
+
 /** Whether a request under the same header was or is answered for this key; true also where that cannot be read. Claims nothing. */
 export async function isKnown(
   { ledger, answers, shared, claims }: Pick<ClaimParts, 'ledger' | 'answers' | 'shared' | 'claims'>,

@@ -7,8 +7,9 @@ import { NO_TICK, type Timed } from '../core/timer-wheel.ts'
 import type { World } from '../world.ts'
 import { type ClientBody, type ClientBodyUser, clientBody } from './client-body.ts'
 import type { Connection } from './exchange.ts'
+import type { Follower } from './follower.ts'
 import type { LiveStream } from './live-streams.ts'
-import type { Follower, RunningAnswer } from './running-answer.ts'
+import type { RunningAnswer } from './running-answer.ts'
 import { OPENING } from './stream-head.ts'
 import type { Timings } from './timings.ts'
 
@@ -24,13 +25,15 @@ export type JoinedStreamParts = Readonly<{
 
 /** The most that is written to a socket beyond what it takes. */
 const PIECE_BYTES = 64 * 1024
+/** How long a stream of another relay may take to end where this one is stopped. */
+const STOP_MS = 2_000
 
 export class JoinedStream implements LiveStream, ClientBodyUser, Follower, Timed {
   tick = NO_TICK
   readonly whenEnded: Promise<void>
   readonly #parts: JoinedStreamParts
   readonly #end: () => void
-  readonly #totalDueMs: number
+  #totalDueMs: number
   #client: ClientBody | undefined
   #sentAtMs: number
   /** How many bytes of the answer were written to the client. */
@@ -81,8 +84,9 @@ export class JoinedStream implements LiveStream, ClientBodyUser, Follower, Timed
       this.#at += bytes.byteLength
       this.#write(bytes)
     }
-    const { hasEnded, length } = this.#parts.answer
-    if (!hasEnded || (this.#isFull && !this.#isStopped)) this.#wait()
+    const { hasEnded, length, isBroken } = this.#parts.answer
+    if (isBroken) this.#breakOff()
+    else if (!hasEnded || (this.#isFull && !this.#isStopped)) this.#wait()
     else if (this.#isFull || this.#at < length) this.#breakOff()
     else this.#close(this.#client)
   }
@@ -98,6 +102,11 @@ export class JoinedStream implements LiveStream, ClientBodyUser, Follower, Timed
   stop(): Promise<void> {
     this.#isStopped = true
     if (this.#parts.answer.hasEnded) this.#breakOff()
+    // The other relay ends its stream for the same reason if it has it, too.
+    else if (this.#parts.answer.elsewhere !== undefined) {
+      this.#totalDueMs = Math.min(this.#totalDueMs, this.#nowMs() + STOP_MS)
+      this.#wait()
+    }
     return this.whenEnded
   }
 

@@ -4,6 +4,7 @@
  */
 
 import { Refusal } from '../core/refusal.ts'
+import type { Follower, PlacesElsewhere } from './follower.ts'
 
 export type AnswerHead = Readonly<{ status: number; contentType: string; requestId: string }>
 export type FinishedAnswer = Readonly<{ kind: 'finished'; bodyHash: string; head: AnswerHead; bytes: Uint8Array }>
@@ -14,14 +15,6 @@ export type Shown = 'stream' | ShownAnswer | Refusal
 
 /** Memory for the bytes: `take` may refuse, and then nothing has changed. */
 type AnswerRoom = Readonly<{ take(bytes: number): boolean; give(bytes: number): void }>
-
-/** A repetition of a streamed request; it takes the bytes as they come. */
-export interface Follower {
-  /** There is more to read, or the end has come. */
-  grew(): void
-  /** Bytes that are not kept: the follower must take them now. */
-  passed(bytes: Uint8Array): void
-}
 
 /** A repetition's place in this answer; `leave` counts once. */
 export type JoinedPlace = Readonly<{ answer: RunningAnswer; leave(): void }>
@@ -43,6 +36,11 @@ export type RunningAnswerParts = Readonly<{
 export class RunningAnswer {
   readonly kind = 'running'
   readonly #parts: RunningAnswerParts
+  /** Present where this answer stands for one of another relay. */
+  elsewhere: PlacesElsewhere | undefined
+  /** Whether the rest of the stream is lost. */
+  isBroken = false
+  #requestId: string
   /** Undefined once the answer has outgrown its room, and when it has ended unkept without a joined request. */
   #bytes: Uint8Array | undefined = EMPTY
   #length = 0
@@ -58,10 +56,21 @@ export class RunningAnswer {
 
   constructor(parts: RunningAnswerParts) {
     this.#parts = parts
+    this.#requestId = parts.requestId
   }
 
   get requestId(): string {
-    return this.#parts.requestId
+    return this.#requestId
+  }
+
+  /** To be called before anything is shown, where the answer is that of another request. */
+  standFor(requestId: string): void {
+    this.#requestId = requestId
+  }
+
+  /** What repetitions get, as soon as it is known. */
+  get known(): Shown | undefined {
+    return this.#shown
   }
 
   get bodyHash(): string {
@@ -80,6 +89,11 @@ export class RunningAnswer {
   /** The bytes sent so far are no longer kept, and more are to come. */
   get hasOutgrown(): boolean {
     return this.#hasOutgrown && !this.#hasEnded
+  }
+
+  /** How many repetitions have a place. */
+  get joined(): number {
+    return this.#joined
   }
 
   /** Whether a repetition has joined the answer: its bytes are needed then, though it may have ended. */
@@ -163,6 +177,12 @@ export class RunningAnswer {
    */
   drop(shown: ShownAnswer | Refusal = new Refusal('internal')): void {
     if (!this.#hasEnded) this.#end(shown, undefined, undefined)
+  }
+
+  /** Ends an answer whose rest is lost. */
+  breakOff(): void {
+    this.isBroken = true
+    this.drop(new Refusal('repetitionRunning'))
   }
 
   #end(shown: Shown, head: AnswerHead | undefined, bytes: Uint8Array | undefined): void {

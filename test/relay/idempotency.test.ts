@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { makeSecret } from '../../src/core/key.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { IdempotentUse } from '../../src/ledger/ledger.ts'
-import { type Claim, claimAnswer } from '../../src/relay/idempotency.ts'
+import { type Claim, claimAnswer, runsElsewhere } from '../../src/relay/idempotency.ts'
 import { IdempotentResponses } from '../../src/relay/idempotent-responses.ts'
 import { RunningAnswer } from '../../src/relay/running-answer.ts'
 
@@ -134,3 +134,22 @@ test('the host of a request is no part of it, whatever a client writes there, no
   const beta = claimOf(await desk().ask(undefined, { path: '/v1/messages?trace=1&beta=true' }))
   expect(Buffer.compare(beta.idempotency.bodyHash, idempotency.bodyHash)).not.toBe(0)
 })
+
+test('other relays are asked whether a request runs only where nothing stands for it here, and only with a header that can name one', async () => {
+  const { answers, ask } = desk()
+  let questions = 0
+  const isRunning = () => {
+    questions++
+    return Promise.resolve(true)
+  }
+  const claims = { ...{ claim: bug, follow: bug, release: bug, onFollow: bug }, isRunning }
+  const isElsewhere = (header: string) => runsElsewhere({ answers, claims }, KEY, requestOf({ 'idempotency-key': header }))
+  expect([await isElsewhere('a'), questions]).toEqual([true, 1])
+  await ask()
+  expect([await isElsewhere('a'), await isElsewhere('not ascii: é'), questions]).toEqual([false, false, 1])
+  expect(await runsElsewhere({ answers, claims: undefined }, KEY, requestOf({ 'idempotency-key': 'b' }))).toBe(false)
+})
+
+const bug = (): never => {
+  throw new Error('it is not called')
+}

@@ -226,3 +226,30 @@ test('a client that leaves gives its place back, before its body is opened, too'
   one.open()
   expect(one.said).toEqual(['ended', 'BROKEN OFF'])
 })
+
+test('where the answer stands for a stream of another relay, one that is stopped gets its end from there, or is broken off after two seconds', async () => {
+  for (const isEnded of [true, false]) {
+    const { answer, advance, join: joining } = running()
+    answer.elsewhere = { take: () => Promise.resolve(true) }
+    answer.begin(() => undefined)
+    answer.add(bytes('one'))
+    const one = joining()
+    one.open()
+    const stopped = one.stream.stop()
+    advance(1_900)
+    if (isEnded) answer.drop()
+    advance(200)
+    await stopped
+    expect([isEnded, one.said]).toEqual([isEnded, ['one', ...(isEnded ? ['restored', 'CLOSED'] : ['BROKEN OFF']), 'ended']])
+  }
+})
+
+test('who follows an answer whose rest is lost is broken off, also where it has all that came', () => {
+  const { answer, join: joining } = running()
+  answer.begin(() => undefined)
+  answer.add(bytes('one'))
+  const one = joining()
+  one.open()
+  answer.breakOff()
+  expect(one.said).toEqual(['one', 'BROKEN OFF', 'ended'])
+})
