@@ -96,6 +96,8 @@ test(
     await page.keyboard.press('Enter')
     await dialog.getByText(/No request of this account has this id/).waitFor()
     await page.keyboard.press('Escape')
+    // What stands behind a dialog takes no focus, so its list would not open.
+    await dialog.waitFor({ state: 'detached' })
     await page.getByRole('combobox', { name: 'Outcome' }).fill('provider')
     await page.getByRole('option', { name: 'Provider failed' }).waitFor()
     await page.keyboard.press('Enter')
