@@ -118,6 +118,13 @@ test('whatever comes and goes on three nodes, cut off at times, no more run at o
       const { nodes, clock, standing } = makeNodes(3, { concurrentRequests: atOnce, inputTokensPerMinute: 1e9 })
       const running: Rated[] = []
       let wasCut = false
+      // A node that has had no answer yet knows of no other, and its part is the whole.
+      for (const { gate } of nodes) {
+        const first = await gate.admit(KEY, 10)
+        if (isRated(first)) first.release()
+        await Bun.sleep(0)
+        clock.ms += 60
+      }
       for (const { node: n, act, at } of moves) {
         const node = nodes[n]
         if (node === undefined) continue
