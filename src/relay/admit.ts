@@ -39,7 +39,8 @@ export async function admit<Echo>(asking: Asking<Echo>, key: KeyRecord | Refusal
   const admitting = place === undefined && limited === undefined ? keyLimits.admit(key.id) : keyLimits.count(key.id)
   const admitted = admitting instanceof Promise ? await admitting : admitting
   // A repetition takes no place among those that its key may have at once, also where another relay runs its request. Refused requests are not counted, so this one counts once.
-  const isRepeated = admitted instanceof Refusal && place === undefined && (await runsElsewhere(asking.parts, key, asking.request))
+  const isFull = admitted instanceof Refusal && place === undefined && limited === undefined
+  const isRepeated = isFull && (await runsElsewhere(asking.parts, key, asking.request))
   const slot = isRepeated ? await keyLimits.count(key.id) : admitted
   if (slot instanceof Refusal) {
     place?.leave()
