@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test'
 import { picos, ZERO } from '../../src/core/money.ts'
-import { HOUR_MS, hourAt } from '../../src/core/windows.ts'
+import { HOUR_MS, hourAt, type Per } from '../../src/core/windows.ts'
 import { Wallets } from '../../src/ledger/admission/wallets.ts'
 import type { KeyState } from '../../src/ledger/key-state.ts'
 import type { LeaseSide } from '../../src/ledger/lease-move.ts'
@@ -68,15 +68,7 @@ test('rows that are read again leave it where they back it, and not where less i
 })
 
 test('an ask says what is held for the newest hour that was granted, while the ledger’s clock is behind it, and for a later one when the clock is there', () => {
-  const [hour, none] = [hourAt(NOW), [ZERO, ZERO, ZERO, ZERO]]
-  const sums = { ...{ hour, clockHour: hour, aheadFrom: null, key: none, plan: none, account: none }, keyBudgets: [], accountBudgets: [] }
-  const wallets = new Wallets(undefined, 1)
-  wallets.keys.load({ ...rowWith(100n), sums: { ...sums, accountBudgets: [{ per: 'day', capPicos: picos(90n) }] } })
-  const askAt = (requestId: string, nowMs: number) => {
-    const ask = wallets.holdLeased(holdRequest(requestId, 'key_1', picos(60n)), nowMs)
-    if (typeof ask !== 'object') throw new Error(`not asked for: ${ask}`)
-    return ask
-  }
+  const { wallets, ask: askAt, hour } = makeBudgeted(100n, 'day')
   const first = askAt('first', 0)
   expect(first.windows).toMatchObject({ hour: null, account: { heldPicos: ZERO, earlierPicos: ZERO } })
   const rows = { account: side(60n), key: side(0n), balancePicos: picos(100n), spentPicos: ZERO }
@@ -88,12 +80,12 @@ test('an ask says what is held for the newest hour that was granted, while the l
   expect(askAt('later', 2 * HOUR_MS).windows).toMatchObject({ hour: hour + 2, account: { ...held, earlierPicos: picos(60n) } })
 })
 
-/** A node that has a budget of 90 an hour on its account; `ask`: asks for a request of 60, at a moment of its monotonic time. */
-function makeBudgeted() {
+/** A node that has a budget of 90 on its account; `ask`: asks for a request of 60, at a moment of its monotonic time. */
+function makeBudgeted(balance: bigint, per: Per) {
   const [hour, none] = [hourAt(NOW), [ZERO, ZERO, ZERO, ZERO]]
   const sums = { ...{ hour, clockHour: hour, aheadFrom: null, key: none, plan: none, account: none }, keyBudgets: [], accountBudgets: [] }
   const wallets = new Wallets(undefined, 1)
-  wallets.keys.load({ ...rowWith(1_000n), sums: { ...sums, accountBudgets: [{ per: 'hour', capPicos: picos(90n) }] } })
+  wallets.keys.load({ ...rowWith(balance), sums: { ...sums, accountBudgets: [{ per, capPicos: picos(90n) }] } })
   const ask = (requestId: string, nowMs: number) => {
     const asked = wallets.holdLeased(holdRequest(requestId, 'key_1', picos(60n)), nowMs)
     if (typeof asked !== 'object') throw new Error(`not asked for: ${asked}`)
@@ -105,12 +97,12 @@ function makeBudgeted() {
   })
   const covers = (amount: bigint, nowMs: number): unknown =>
     wallets.holdCovered(holdRequest(`covered ${amount}`, 'key_1', picos(amount)), nowMs)
-  return { wallets, ask, answer, covers }
+  return { wallets, ask, answer, covers, hour }
 }
 
 test('what a request of an earlier hour leaves when it ends is not of the windows of the present one, whether it ends before or behind the answer', () => {
   for (const endsBehind of [false, true]) {
-    const { wallets, ask, answer, covers } = makeBudgeted()
+    const { wallets, ask, answer, covers } = makeBudgeted(1_000n, 'hour')
     wallets.answered(ask('earlier', 0), answer(60n, 0), 0)
     const asked = ask('present', HOUR_MS)
     expect(asked.windows?.account).toEqual({ heldPicos: picos(60n), earlierPicos: picos(60n) })
@@ -125,7 +117,7 @@ test('what a request of an earlier hour leaves when it ends is not of the window
 })
 
 test('an ask that is refused opens no window of a later hour to what was leased before', () => {
-  const { wallets, ask, answer, covers } = makeBudgeted()
+  const { wallets, ask, answer, covers } = makeBudgeted(1_000n, 'hour')
   wallets.answered(ask('earlier', 0), answer(90n, 0), 0)
   wallets.void('earlier')
   wallets.answered(ask('refused', HOUR_MS), answer(90n, 1, 'wanted'), HOUR_MS)

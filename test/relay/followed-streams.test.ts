@@ -61,6 +61,18 @@ const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 200; turn++) await Promise.resolve()
 }
 
+/** One who waits at another relay and has what was sent so far. */
+async function followed(options?: Parameters<typeof twoRelays>[0]) {
+  const relays = twoRelays(options)
+  relays.first.begin(() => undefined)
+  relays.first.add(bytes('one'))
+  const one = relays.follower()
+  await one.join()
+  const running = one.stream.run()
+  await settle()
+  return { ...relays, one, running }
+}
+
 async function leave(joined: Repetition | Refusal): Promise<void> {
   if (joined instanceof Refusal || !('place' in joined.of)) throw new Error('it has not joined')
   joined.of.place.leave()
@@ -149,13 +161,7 @@ test('sixteen take part over all relays, and a place that is left is free', asyn
 })
 
 test('who comes when the answer has outgrown its room is refused, and one that is not behind gets the rest', async () => {
-  const { first, follower } = twoRelays({ bytesMax: 10_000 })
-  first.begin(() => undefined)
-  first.add(bytes('one'))
-  const one = follower()
-  await one.join()
-  const running = one.stream.run()
-  await settle()
+  const { first, follower, one, running } = await followed({ bytesMax: 10_000 })
   first.add(bytes('y'.repeat(20_000)))
   expect(await follower().join()).toEqual(new Refusal('repetitionRunning'))
   expect(await one.join()).toEqual(new Refusal('repetitionRunning'))
@@ -171,13 +177,7 @@ test('who comes when the answer has outgrown its room is refused, and one that i
 })
 
 test('one that has all that had room, and misses too much of what has none, is broken off', async () => {
-  const { first, follower, way, advance } = twoRelays({ bytesMax: 10_000 })
-  first.begin(() => undefined)
-  first.add(bytes('one'))
-  const one = follower()
-  await one.join()
-  const running = one.stream.run()
-  await settle()
+  const { first, way, advance, one, running } = await followed({ bytesMax: 10_000 })
   way.reply = 'unavailable'
   for (let piece = 0; piece < 3; piece++) first.add(bytes('y'.repeat(100_000)))
   first.finish(HEAD)
