@@ -15,7 +15,6 @@ import type { Reports } from '../../src/ledger/reading/reports.ts'
 import { exploreCsv } from '../../src/web/api/explore-csv.ts'
 import { exploreDocument } from '../../src/web/api/explore-document.ts'
 import type { Explore } from '../../src/web/api/explore-query.ts'
-import { trafficCsv } from '../../src/web/api/traffic-csv.ts'
 
 const ROWS = 3_000
 /** How often a row's cost is looked at in one piece: to be compared with another, added and shown. */
@@ -23,7 +22,6 @@ const LOOKS_MAX = 4 * ROWS_OF_TURN
 
 const asked = { fromHour: 0, toHour: 23, by: ['tag' as const], step: 'hour' as const, only: {} }
 const EXPLORE: Explore = { asked, step: 'hour', measure: 'spend', fromDay: 0, toDay: 0 }
-const TRAFFIC_ROW = { hour: 0, ids: ['opus'], requests: 1, refused: 0, p50_ms: null, p95_ms: null, p99_ms: null }
 const rowOf = (n: number): ExploreRow => ({
   hour: n % 24,
   things: [{ id: `tag-${n}`, name: '' }],
@@ -102,27 +100,6 @@ test('a file is written few lines a turn, and only as it is read', async () => {
   expect([texts.join('').trim().split('\r\n').length, Math.max(...looks)]).toEqual([ROWS + 1, ROWS_OF_TURN])
   const none = await new Response(exploreCsv([], EXPLORE, options)).text()
   expect([none.startsWith('from,tag,requests'), ends]).toEqual([true, 2])
-})
-
-test('a file that is left, or taken too slowly, gives its rows back once, and the one that is late breaks off', async () => {
-  const { rows } = counted()
-  const texts = Array.from({ length: 3 }, () => JSON.stringify([TRAFFIC_ROW]))
-  type Options = Readonly<{ onEnd: () => void; fileMsMax?: number }>
-  for (const csvOf of [
-    (options: Options) => exploreCsv(rows, EXPLORE, { isOperators: false, ...options }),
-    (options: Options) => trafficCsv(texts, { by: ['model'], step: 'hour' }, options),
-  ]) {
-    let ends = 0
-    const left = csvOf({ onEnd: () => void ends++ }).getReader()
-    await left.read()
-    expect(ends).toBe(0)
-    await left.cancel()
-    expect(ends).toBe(1)
-    const ended = Promise.withResolvers<void>()
-    const slow = csvOf({ onEnd: ended.resolve, fileMsMax: 1 }).getReader()
-    await ended.promise
-    expect(await slow.read().catch(({ message }: Error) => message)).toBe('the file was taken too slowly')
-  }
 })
 
 test('of all clients a few are answered at once, and a place goes to the one that has waited longest', async () => {

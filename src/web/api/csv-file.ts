@@ -9,14 +9,10 @@ export type FileOptions = Readonly<{
   /** Called once, when the rows are needed no more. */
   onEnd: () => void
   turn?: () => Promise<void>
-  fileMsMax?: number
 }>
 
 /** `pieces`: each is some lines, made when it is taken. */
-export function csvFile(
-  pieces: Iterator<string, void>,
-  { onEnd, turn = nextTurn, fileMsMax = FILE_MS_MAX }: FileOptions,
-): ReadableStream<Uint8Array> {
+export function csvFile(pieces: Iterator<string, void>, { onEnd, turn = nextTurn }: FileOptions): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let left: Iterator<string, void> | undefined = pieces
   let late: ReturnType<typeof setTimeout> | undefined
@@ -31,7 +27,7 @@ export function csvFile(
         late = setTimeout(() => {
           controller.error(new Error('the file was taken too slowly'))
           end()
-        }, fileMsMax)
+        }, FILE_MS_MAX)
         late.unref()
       },
       async pull(controller) {
