@@ -31,3 +31,14 @@ test('those whose e-mail begins so come first, then those who have it anywhere, 
     [],
   ])
 })
+
+test('a name is found in whatever case, also by letters beyond ASCII and between others', async () => {
+  const add = (email: string, name: string) => world.people.memberships.add({ email, name, isProven: true })
+  await add('aenne@example.com', 'ÄNNE Öztürk')
+  await add('ivan@example.com', 'Иван 100 % Петров')
+  await add('other@example.com', 'Anne Oztürk')
+  expect([await found('änne'), await found('öztürk'), await found('e ö')]).toEqual(Array(3).fill(['aenne@example.com']))
+  expect([await found('петров'), await found('100 % п'), await found('100 _ п')]).toEqual([['ivan@example.com'], ['ivan@example.com'], []])
+  expect([await found('türk'), await found('türk', 1)]).toEqual([['aenne@example.com', 'other@example.com'], ['aenne@example.com']])
+  expect([await found('петров', 1), await found('ß')]).toEqual([['ivan@example.com'], []])
+})
