@@ -301,18 +301,23 @@ test(
       await page.getByRole('button', { name: /^Change/ }).click()
       await page.getByRole('dialog').getByLabel('Name', { exact: true }).waitFor()
     }
-    const save = async (page: Page, field: 'Name' | 'Spend limit', text: string): Promise<void> => {
+    /** The limit of the key as it is then. */
+    const save = async (page: Page, field: 'Name' | 'Spend limit', text: string): Promise<unknown> => {
       const answered = page.waitForResponse((response) => response.request().method() === 'PATCH')
       await page.getByRole('dialog').getByLabel(field, { exact: true }).fill(text)
       await page.keyboard.press('Enter')
-      expect((await answered).status()).toBe(200)
+      const answer = await answered
+      expect(answer.status()).toBe(200)
+      return ((await answer.json()) as { limit_usd: unknown }).limit_usd
     }
     await save(one, 'Spend limit', '5')
     await save(other, 'Name', 'renamed')
     const row = other.locator('tbody tr', { hasText: 'renamed' })
     await row.getByText('of $5.00').waitFor()
-    await save(one, 'Spend limit', '2')
-    await save(one, 'Spend limit', '5')
+    expect(await save(one, 'Spend limit', '2'), 'the way back to what the form was opened with is a change').toBe('2')
+    expect(await save(other, 'Spend limit', '7')).toBe('7')
+    expect(await save(one, 'Name', 'named by one'), 'what was sent once is not sent again with the next change').toBe('7')
+    expect(await save(other, 'Name', 'renamed')).toBe('7')
     await one.getByRole('button', { name: 'Disable' }).click()
     await one.getByRole('button', { name: 'Disable it now' }).click()
     await one.getByRole('dialog').getByRole('button', { name: 'Enable' }).waitFor()
