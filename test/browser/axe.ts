@@ -1,6 +1,7 @@
 /**
- * How a page is looked at: axe-core finds nothing serious, and nothing is wider than the screen; in either theme, on a phone, a desktop and a wide
- * screen. `PAGE_LOOKS` says at how many of the four: the first two have both themes, and a phone and a desktop.
+ * How a page is looked at: axe-core finds nothing serious, nothing is wider than the screen, and on a phone what can be done stands below its title; in
+ * either theme, on a phone, a desktop and a wide screen. `PAGE_LOOKS` says at how many of the four: the first two have both themes, and a phone and a
+ * desktop.
  */
 
 import { expect } from 'bun:test'
@@ -34,6 +35,7 @@ export async function lookAt(page: Page, what: string): Promise<number> {
   await expectFit(page, what)
   const size = page.viewportSize()
   if (size !== null && size.width <= 360) {
+    expect([what, await page.evaluate(BESIDE)], 'what can be done stands below the title').toEqual([what, []])
     await page.setViewportSize({ ...size, width: NARROWEST_PX })
     await expectFit(page, `${what}, ${NARROWEST_PX} px`)
     await page.setViewportSize(size)
@@ -53,3 +55,9 @@ const WIDER = `(() => {
   const isPast = (one) => one.getBoundingClientRect().right > root.clientWidth + 1 && one.closest('.scroll') === null
   return [...document.querySelectorAll('body *')].filter(isPast).map((one) => one.outerHTML.slice(0, 80)).slice(0, 5).concat('sideways')
 })()`
+
+/** What can be done on a page or a part of it, and does not stand below its title, from the same edge. */
+const BESIDE = `[...document.querySelectorAll('.page-head > .acts')].flatMap((acts) => {
+  const [title, own] = [acts.parentElement.firstElementChild, acts].map((one) => one.getBoundingClientRect())
+  return own.height === 0 || (own.top >= title.bottom && Math.abs(own.left - title.left) < 1) ? [] : [acts.outerHTML.slice(0, 80)]
+})`

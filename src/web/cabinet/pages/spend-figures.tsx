@@ -31,11 +31,7 @@ export const NowFigures = ({ now }: Readonly<{ now: Summary }>) => (
           <Usd exact={now.week_usd} />
         </dd>
         <dd>{weekWords(now.week_usd, now.week_before_usd)}</dd>
-        {now.week_changes.length > 0 && (
-          <dd class="cut" title={changesWords(now.week_changes)}>
-            {changesWords(now.week_changes)}
-          </dd>
-        )}
+        {now.week_changes.length > 0 && <dd>{changesWords(now.week_changes)}</dd>}
       </div>
     </dl>
     <Held now={now} />

@@ -64,12 +64,14 @@ const Opened = ({ account, turn, changed }: Readonly<{ account: Account; turn: n
       <section class="stack" aria-label="Budgets">
         <div class="page-head">
           <h2>Budgets</h2>
-          <button type="button" onClick={() => setOpen('budgets')}>
-            Budgets…
-          </button>
-          <button type="button" onClick={() => setOpen('plan')}>
-            Plan of new keys…
-          </button>
+          <div class="acts">
+            <button type="button" onClick={() => setOpen('budgets')}>
+              Budgets…
+            </button>
+            <button type="button" onClick={() => setOpen('plan')}>
+              Plan of new keys…
+            </button>
+          </div>
         </div>
         <ShownBudgets accountId={account.id} turn={turn} />
         <p class="note">New keys of its customers get the plan {account.plan ?? 'default'}.</p>

@@ -46,6 +46,7 @@ const Answered = ({ answer }: Readonly<{ answer: Answer }>) => {
         label="Receipts by model"
         name="Model"
         rows={models.filter(({ missing }) => missing.receipts === 0)}
+        titleOf={({ model }) => model}
         nameOf={({ model }) => <code>{model}</code>}
         keyOf={({ model }) => model}
         total={total}
@@ -54,6 +55,7 @@ const Answered = ({ answer }: Readonly<{ answer: Answer }>) => {
         label="Receipts by account"
         name="Account"
         rows={accounts}
+        titleOf={({ account_id, name }) => name || account_id}
         nameOf={({ account_id, name }) => (
           <a href={`/console/accounts/${account_id}`} title={account_id}>
             {name || account_id}
@@ -94,6 +96,7 @@ function Sums<Row extends Sum>({
   label,
   name,
   rows,
+  titleOf,
   nameOf,
   keyOf,
   total,
@@ -101,6 +104,8 @@ function Sums<Row extends Sum>({
   label: string
   name: string
   rows: readonly Row[]
+  /** What the name is ordered by. */
+  titleOf: (row: Row) => string
   nameOf: (row: Row) => ComponentChildren
   keyOf: (row: Row) => string
   total?: Sum
@@ -109,7 +114,7 @@ function Sums<Row extends Sum>({
     <Table
       label={label}
       columns={[
-        { name, cell: nameOf },
+        { name, by: titleOf, cell: nameOf },
         { name: 'Receipts', isFigure: true, by: ({ receipts }: Row) => receipts, cell: ({ receipts }) => showCount(receipts) },
         { name: 'Charged', onCard: 'first', usd: ({ charged_usd }) => charged_usd },
         { name: 'Repriced', usd: ({ repriced_usd }) => repriced_usd },
