@@ -13,11 +13,13 @@ import { consoleKeys } from './api/console-keys.ts'
 import { consolePeople } from './api/console-people.ts'
 import { consoleTokens } from './api/console-tokens.ts'
 import { consoleExplore } from './api/explore.ts'
+import { ExploreLines } from './api/explore-lines.ts'
 import { consoleFind } from './api/find.ts'
 import { historyRoutes } from './api/history.ts'
 import { marginRoutes } from './api/margin.ts'
 import { nowRoutes } from './api/now.ts'
 import { peopleRoutes } from './api/people.ts'
+import { spentRoutes } from './api/spent.ts'
 import { upstreamRoutes } from './api/upstreams.ts'
 import { consoleViews } from './api/views.ts'
 import html from './console/index.html'
@@ -26,13 +28,15 @@ import type { Site } from './site.ts'
 
 export const consoleApp = (site: Site) => {
   const acts = consoleActs(site)
+  const lines = new ExploreLines()
   return new Elysia({ strictPath: true, handler: { standardHostname: false } })
     .use(peopleRoutes(site, 'console'))
     .use(codeRoutes(site, acts))
     .use(nowRoutes(site))
     .use(historyRoutes(site, acts))
     .use(marginRoutes(site))
-    .use(consoleExplore(site))
+    .use(consoleExplore(site, lines))
+    .use(spentRoutes(site, lines))
     .use(consoleViews(site))
     .use(upstreamRoutes(site))
     .use(catalogRoutes(site, acts))

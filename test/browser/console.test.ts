@@ -56,8 +56,9 @@ test('a link signs an operator in once, and a request is on the page as soon as 
 
 test('figures move, nothing else does; what is said aloud is said on demand', async () => {
   const { page, close } = await enter()
-  // What happened is asked for by itself, and comes into its place when the figures may be there already.
+  // What happened and what was spent are asked for by themselves, and come into their places when the figures may be there already.
   await page.getByRole('region', { name: 'Accounts with the most requests' }).waitFor()
+  await page.getByRole('region', { name: 'Who spent most, by model' }).waitFor()
   const place = () => page.locator('h2').evaluateAll((heads) => heads.map((head) => head.getBoundingClientRect().top))
   const before = await place()
   await sample.pay()

@@ -185,7 +185,7 @@ test('why requests were refused is a click away, and what the history does not k
     expect(await page.locator('.legend li').allTextContents()).toEqual(['key invalid'])
     expect(await page.locator('.readout strong').textContent()).toBe(await page.locator('tfoot td').last().textContent())
     await lookAt(page, 'refusals by reason')
-    await page.getByText(/^Processes ended without a word after .*: the requests of up to ten seconds may be missing there\.$/).waitFor()
+    await page.getByText(/^Processes ended unexpectedly after .*: the requests of up to ten seconds may be missing there\.$/).waitFor()
     await page.getByLabel('Show', { exact: true }).selectOption('first_byte_p95')
     await page.getByRole('columnheader', { name: 'First byte p95' }).waitFor()
     expect(await options('By')).toEqual(['key', 'account', 'format', 'outcome', 'tag'])

@@ -77,6 +77,28 @@ test('why a request was refused at a moment, and whose it was: the bar of the mi
   }
 })
 
+test('who spent most in the overview’s time: account, key or model, each with its change, and its figure leads to as many requests', async () => {
+  const page = await signedIn('console')
+  try {
+    await page.getByRole('button', { name: '7 days' }).press('Enter')
+    await page.getByRole('region', { name: 'Spend', exact: true }).getByRole('button', { name: 'By account' }).press('Enter')
+    const table = page.getByRole('region', { name: 'Who spent most, by account' })
+    const row = table.getByRole('row').filter({ has: page.getByRole('link', { name: 'acc_south' }) })
+    await row.waitFor()
+    const own = gateway.receipts().filter(({ accountId }) => accountId === 'acc_south')
+    expect(await row.getByRole('cell').last().textContent()).toBe('new')
+    await row.getByRole('link', { name: String(own.length), exact: true }).press('Enter')
+    await page.waitForURL(/\/console\/requests\?account_id=acc_south&from=/)
+    await until(async () => (await page.locator('tbody tr').count()) === own.length)
+    await page.goBack()
+    await page.getByRole('button', { name: 'By key' }).press('Enter')
+    await page.getByRole('region', { name: 'Who spent most, by key' }).getByRole('link', { name: 'laptop' }).waitFor()
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toMatchObject({ span: 'week', spent: 'key' })
+  } finally {
+    await page.context().close()
+  }
+})
+
 test('from a bar of the spend to its requests by keyboard alone, with the bar’s sum told on the way', async () => {
   const page = await signedIn('cabinet')
   try {

@@ -69,8 +69,8 @@ const asking = (site: Site, lines: ExploreLines) => ({
     }),
 })
 
-export function consoleExplore(site: Site) {
-  const lines = new ExploreLines()
+/** `lines`: of all questions of operators about what was used. */
+export function consoleExplore(site: Site, lines: ExploreLines) {
   const ask = asking(site, lines)
   const traffic = askingTraffic(site, lines)
   return new Elysia({ name: 'console explore', prefix: '/console/api' })

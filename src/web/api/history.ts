@@ -6,26 +6,22 @@
 import { Elysia, t } from 'elysia'
 import type { HistoryFound, WriterSeen } from '../../core/history/kept.ts'
 import { partsOf, spanOf } from '../../core/history/series.ts'
-import { DAY_MS, edgeOf, isoTime } from '../../core/utc.ts'
+import { isoTime } from '../../core/utc.ts'
 import type { AuditRow } from '../../ledger/reading/operator-lists.ts'
 import type { Site } from '../site.ts'
 import { refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { type ConsoleActs, NO_STORE, oneOf } from './console-acts.ts'
+import { SPAN_FIELDS, type Times, timesOf } from './span-times.ts'
 
-const SPANS = { hour: 3_600_000, day: DAY_MS, week: 7 * DAY_MS, month: 30 * DAY_MS } as const
-const DAYS_MAX = 400
-const TIME = 'A day or a time, such as 2026-11-30 or 2026-11-30T12:00:00Z'
-const EDGE = t.Optional(t.String({ maxLength: 40, description: TIME }))
 const ACCOUNTS = 10
 const LINES_MAX = 24
 const MARKS_MAX = 50
-const MARKED = ['setUpstreamOut', 'failover'] as const
+const MARKED = ['setUpstreamOut', 'failover', 'reload'] as const
+const REFUSED = 'refuseReload'
 
 const QUERY = t.Object({
-  span: t.Optional(oneOf(Object.keys(SPANS) as (keyof typeof SPANS)[], 'hour, day, week or month')),
-  from: EDGE,
-  to: EDGE,
+  ...SPAN_FIELDS,
   by: t.Optional(oneOf(['model', 'upstream'], 'By model or by upstream')),
 })
 
@@ -33,10 +29,10 @@ export function historyRoutes(site: Site, { ask }: ConsoleActs) {
   const { world, people, history } = site
   return new Elysia({ name: 'history', prefix: '/console/api' }).use(callerMacro(people, 'console')).get(
     '/history',
-    async ({ caller, query: { span = 'hour', by = 'upstream', ...edges }, set }) => {
+    async ({ caller, query: { by = 'upstream', ...edges }, set }) => {
       Object.assign(set.headers, NO_STORE)
       const now = world.clock.now()
-      const times = timesOf(edges, SPANS[span], now)
+      const times = timesOf(edges, now)
       if (times instanceof Response) return times
       const asked = spanOf(times.from, times.to, now)
       const found = await history.read({ span: asked, by })
@@ -58,19 +54,6 @@ export function historyRoutes(site: Site, { ask }: ConsoleActs) {
   )
 }
 
-type Edges = Readonly<{ from?: string | undefined; to?: string | undefined }>
-type Times = Readonly<{ from: number; to: number }>
-
-/** A span given by its edges, or one that ends now. */
-function timesOf({ from, to }: Edges, spanMs: number, now: number): Times | Response {
-  const end = to === undefined ? now : edgeOf(to, 'end')
-  if (end === undefined) return refuse(400, TIME, { field: 'to' })
-  const start = from === undefined ? end - spanMs : edgeOf(from, 'start')
-  if (start === undefined) return refuse(400, TIME, { field: 'from' })
-  if (start >= end) return refuse(400, 'The span ends before it begins', { field: 'from' })
-  return end - start <= DAYS_MAX * DAY_MS ? { from: start, to: end } : refuse(400, `At most ${DAYS_MAX} days at once`, { field: 'from' })
-}
-
 /** The accounts with the most requests, by name; a name that cannot be read now is ''. `before`: requests in the span before. */
 async function accountsOf({ accounts, accountsBefore }: HistoryFound, caller: Caller, ask: ConsoleActs['ask']) {
   const before = new Map(accountsBefore.map(({ account, requests }) => [account, requests]))
@@ -83,14 +66,18 @@ async function accountsOf({ accounts, accountsBefore }: HistoryFound, caller: Ca
   return named
 }
 
-/** What operators did in the span, as far as it can be read now. */
+/** What operators did in the span, as far as it can be read now; a reload that was refused behind its line came to nothing. */
 async function actsOf(times: Times, caller: Caller, ask: ConsoleActs['ask']): Promise<readonly Mark[]> {
-  const marks = []
-  for (const action of MARKED) {
+  const rows: AuditRow[] = []
+  for (const action of [...MARKED, REFUSED]) {
     const page = await ask<'audit'>(caller, { kind: 'audit', action, ...times, limit: MARKS_MAX })
-    if (!(page instanceof Response)) marks.push(...page.rows.map(actMark))
+    if (!(page instanceof Response)) rows.push(...page.rows)
   }
-  return marks
+  const refused = rows.filter(({ action }) => action === REFUSED).map(({ at }) => at)
+  return rows.flatMap((row) => {
+    const kind = MARKED.find((action) => action === row.action)
+    return kind === undefined || (kind === 'reload' && refused.includes(row.at)) ? [] : [actMark(row, kind)]
+  })
 }
 
 type Mark = Readonly<{ at: string; kind: 'began' | 'lost' | (typeof MARKED)[number]; what: string }>
@@ -100,8 +87,11 @@ const writerMarks = ({ beganAt, lostAfter }: WriterSeen, { from }: Readonly<{ fr
   ...(lostAfter !== null && lostAfter >= from ? [{ at: isoTime(lostAfter * 1_000), kind: 'lost' as const, what: '' }] : []),
 ]
 
-const actMark = ({ at, action, target, after }: AuditRow): Mark => ({
-  at: isoTime(at),
-  kind: action === 'failover' ? 'failover' : 'setUpstreamOut',
-  what: action === 'failover' ? '' : `${target} ${(JSON.parse(after) as { isOut?: unknown }).isOut === false ? 'back' : 'out'}`,
+const actMark = (row: AuditRow, kind: (typeof MARKED)[number]): Mark => ({
+  at: isoTime(row.at),
+  kind,
+  what: kind === 'setUpstreamOut' ? upstreamText(row) : '',
 })
+
+const upstreamText = ({ target, after }: AuditRow): string =>
+  `${target} ${(JSON.parse(after) as { isOut?: unknown }).isOut === false ? 'back' : 'out'}`

@@ -15,18 +15,29 @@ export const SPANS = [
 type Span = (typeof SPANS)[number]['span']
 type By = 'model' | 'upstream'
 
+/** By what spend is told apart. */
+export const SPENT_BY = ['model', 'account', 'key'] as const
+type SpentBy = (typeof SPENT_BY)[number]
+
 /** `from`, `to`: moments in ISO 8601, which win over `span`. */
-export type HistoryView = Readonly<{ span: Span; by: By; from?: string | undefined; to?: string | undefined }>
+export type HistoryView = Readonly<{ span: Span; by: By; spent: SpentBy; from?: string | undefined; to?: string | undefined }>
 
 /** The view in an address; what is none is the default. */
-export function viewOf({ span, by, from, to }: Readonly<Record<string, string | undefined>>): HistoryView {
+export function viewOf({ span, by, spent, from, to }: Readonly<Record<string, string | undefined>>): HistoryView {
   const known = SPANS.find((one) => one.span === span)?.span ?? 'hour'
   const isSpan = from !== undefined && to !== undefined && Date.parse(from) < Date.parse(to)
-  return { span: known, by: by === 'model' ? 'model' : 'upstream', ...(isSpan ? { from, to } : {}) }
+  return {
+    span: known,
+    by: by === 'model' ? 'model' : 'upstream',
+    spent: SPENT_BY.find((one) => one === spent) ?? 'model',
+    ...(isSpan ? { from, to } : {}),
+  }
 }
 
-export const askHistory = ({ span, by, from, to }: HistoryView) =>
-  api.history.get({ query: { span, by, ...(from === undefined || to === undefined ? {} : { from, to }) } })
+const spanOf = ({ span, from, to }: HistoryView) => ({ span, ...(from === undefined || to === undefined ? {} : { from, to }) })
+export const askHistory = (view: HistoryView) => api.history.get({ query: { ...spanOf(view), by: view.by } })
+export const askSpent = (view: HistoryView) => api.spent.get({ query: { ...spanOf(view), by: view.spent } })
+export type Spent = Got<typeof api.spent.get>
 
 /** How often a span that ends now is asked for anew: its last part grows. */
 export const againMs = ({ part_s }: Pick<History, 'part_s'>): number => Math.max(10_000, Math.min(part_s * 1_000, 300_000))

@@ -109,6 +109,7 @@ const ROUTES: Readonly<Record<string, unknown>> = {
   'POST /people/chat/remove': { chat: '7', account_id: 'acc_north' },
   'POST /people/link': { id: ID, email: 'a@example.com', link: 'password', listener: 'cabinet' },
   'GET /history': undefined,
+  'GET /spent': undefined,
   'GET /tokens': undefined,
   'POST /tokens': { id: ID, name: 'x', scope: 'read', account_ids: [], expires_in_days: 1 },
   'POST /tokens/:tokenId/revoke': {},

@@ -22,6 +22,7 @@ type Shown = {
   all: Line
   lines: Line[]
   accounts: { id: string; name: string; requests: number; before: number }[]
+  marks: { kind: string; what: string }[]
 }
 
 const sum = (counts: readonly number[] = []): number => counts.reduce((total, count) => total + count, 0)
@@ -43,6 +44,19 @@ test('what ended is in the charts within seconds, by model and by upstream, with
   expect(Object.entries(byModel.all.refusals).map(([name, counts]) => [name, sum(counts)])).toEqual([['keyInvalid', 1]])
   expect(byModel.accounts.map(({ requests, before }) => [requests, before])).toEqual([[3, 0]])
   for (const span of ['week', 'month']) expect(sum((await shown(`?span=${span}`)).all.requests)).toBe(4)
+})
+
+test('what operators did in the span stands on the chart: an upstream that was taken out, a reload, and none that was refused', async () => {
+  const now = Date.now()
+  await gateway.operate({ kind: 'reload', changes: 1, now })
+  await gateway.operate({ kind: 'reload', changes: 2, now: now - 1 })
+  await gateway.operate({ kind: 'refuseReload', changes: 2, now: now - 1 })
+  await gateway.operate({ kind: 'setUpstreamOut', upstream: 'upstream-0', isOut: true, now })
+  const { marks } = await shown()
+  expect(marks.flatMap(({ kind, what }) => (kind === 'began' ? [] : [[kind, what]])).toSorted()).toEqual([
+    ['reload', ''],
+    ['setUpstreamOut', 'upstream-0 out'],
+  ])
 })
 
 for (const [query, field] of [

@@ -12,12 +12,13 @@ type Row = Omit<Spend['data'][number], 'id'> & Readonly<{ id: string | null }>
 /** No tag has a name in parentheses: these are the requests without one, and those of rare tags together. */
 const isNoTag = (id: string): boolean => id.startsWith('(')
 
-/** A click on a model shows its spend alone, by key; a click on a key or tag shows its spend by model. */
+/** A click on a model shows its spend alone, by key; a click on a key or tag shows its spend by model. `requestsOf`: the address of a thing's requests. */
 export const SpendTable = ({
   spend,
   view,
   show,
-}: Readonly<{ spend: Spend; view: SpendView; show: (changed: Partial<SpendView>) => void }>) => {
+  requestsOf,
+}: Readonly<{ spend: Spend; view: SpendView; show: (changed: Partial<SpendView>) => void; requestsOf: (id: string) => string }>) => {
   const { by, data, others, total } = spend
   const rows: readonly Row[] = others === null ? data : [...data, { ...others, id: null, name: `${showCount(others.count)} others` }]
   const other = by === 'model' ? 'key' : 'model'
@@ -46,7 +47,13 @@ export const SpendTable = ({
       onCard: 'first',
       cell: ({ cost_usd }) => <span class="quiet">{shareText(cost_usd, total.cost_usd)}</span>,
     },
-    { name: 'Requests', isFigure: true, by: ({ requests }) => requests, cell: ({ requests }) => showCount(requests) },
+    {
+      name: 'Requests',
+      isFigure: true,
+      by: ({ requests }) => requests,
+      cell: ({ id, requests }) =>
+        id === null || (by === 'tag' && isNoTag(id)) ? showCount(requests) : <a href={requestsOf(id)}>{showCount(requests)}</a>,
+    },
     { name: 'Input', isFigure: true, by: ({ usage }) => usage.input_tokens, cell: ({ usage }) => showCount(usage.input_tokens) },
     { name: 'Output', isFigure: true, by: ({ usage }) => usage.output_tokens, cell: ({ usage }) => showCount(usage.output_tokens) },
     {

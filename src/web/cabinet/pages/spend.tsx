@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { useAsked } from '../../parts/ask.ts'
 import { useEvery } from '../../parts/every.ts'
+import { idsText } from '../../parts/explore-view.ts'
 import { PageHead } from '../../parts/shell.tsx'
 import { Empty, Show } from '../../parts/state.tsx'
 import { type AccountPageProps, pathOf } from '../account-path.ts'
@@ -30,8 +31,8 @@ export const Spend = ({ account }: AccountPageProps) => {
     if (spend.loaded.value !== undefined) spend.again()
   }, [balance])
   const show = (changed: Partial<SpendView>): void => route(`${pathOf(account.id, 'spend')}${spendSearch({ ...view, ...changed })}`)
-  const requestsOf = (first: string, last: string): string =>
-    `${pathOf(account.id, 'requests')}${searchOf({ from: `${first}T00:00:00Z`, to: dayAfter(last), key, model, tag })}`
+  const requestsOf = (first: string, last: string, only: Partial<Record<SpendView['by'], string>> = {}): string =>
+    `${pathOf(account.id, 'requests')}${searchOf({ from: `${first}T00:00:00Z`, to: dayAfter(last), key, model: model && idsText([model]), tag, ...only })}`
   const file = searchOf({ from, to, by, key, model, tag })
   return (
     <>
@@ -63,7 +64,12 @@ export const Spend = ({ account }: AccountPageProps) => {
               ) : (
                 <>
                   <SpendChart spend={shown} open={(day) => route(requestsOf(day, day))} />
-                  <SpendTable spend={shown} show={show} view={view} />
+                  <SpendTable
+                    spend={shown}
+                    show={show}
+                    view={view}
+                    requestsOf={(id) => requestsOf(from, to, { [shown.by]: shown.by === 'tag' ? id : idsText([id]) })}
+                  />
                   <Tokens usage={shown.total.usage} />
                   <p>
                     <a href={requestsOf(from, to)}>See these requests one by one</a>, or{' '}

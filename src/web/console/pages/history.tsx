@@ -7,14 +7,13 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { useAsked } from '../../parts/ask.ts'
 import { coloursOf, OTHERS_COLOUR } from '../../parts/colours.ts'
-import { idsText } from '../../parts/explore-view.ts'
 import { showCount, showMoment } from '../../parts/show-time.ts'
 import { Show } from '../../parts/state.tsx'
-import { Table } from '../../parts/table.tsx'
 import { addressOf } from '../filters.ts'
-import { againMs, askHistory, type History, type HistoryView, type Line, SPANS, sumOf, typicalMs, viewOf } from '../history-api.ts'
-import { changeText, MARK_TEXTS, showMs, wordsOf } from './now.words.ts'
-import { Spark } from './now-figures.tsx'
+import { againMs, askHistory, type History, type HistoryView, type Line, SPANS, sumOf, viewOf } from '../history-api.ts'
+import { Accounts, Lines, Reasons, requestsOf } from './history-tables.tsx'
+import { MARK_TEXTS, showMs, wordsOf } from './now.words.ts'
+import { SpentOf } from './spent.tsx'
 import { TimeChart } from './time-chart.tsx'
 
 const ANSWERED_COLOUR = '#0f9673'
@@ -81,7 +80,7 @@ const Happened = ({ history, view, show }: Showing & Readonly<{ history: History
   const { parts, part_s, all } = history
   // Another span may have fewer parts than the one that was pointed into.
   const at = pointed !== null && pointed < parts.length ? pointed : null
-  const marks = useMemo(() => history.marks.map(({ at: moment, kind }) => ({ at: moment, isBad: kind !== 'began' })), [history])
+  const marks = useMemo(() => history.marks.map(({ at: moment, kind }) => ({ at: moment, isBad: kind === 'lost' })), [history])
   const requests = useMemo(() => requestSeries(all), [all])
   const times = useMemo(() => timeSeries(all), [all])
   const chart = { parts, partS: part_s, marks, point: setAt, choose: (from: string, to: string) => show({ from, to }) }
@@ -97,10 +96,8 @@ const Happened = ({ history, view, show }: Showing & Readonly<{ history: History
           <TimeChart {...chart} series={times} isStacked={false} showValue={showMs} />
         </div>
       </div>
-      <p class="acts">
-        <a href={addressOf('/console/requests', { from: history.from, to: history.to })}>Requests of this time, one by one</a>
-      </p>
       <Marks history={history} />
+      <SpentOf view={view} show={show} marks={marks} turn={history} />
       <Reasons history={history} />
       <div class="halves">
         <Lines history={history} by={view.by} />
@@ -142,13 +139,15 @@ const timeSeries = ({ first_byte }: Line) =>
     values: first_byte.map((spread) => spread[name]),
   }))
 
-function requestsText({ all, parts }: History, at: number | null) {
+function requestsText(history: History, at: number | null) {
+  const { all, parts } = history
   const total = at === null ? sumOf(all.requests) : (all.requests[at] ?? 0)
   const refused = at === null ? sumOf(Object.values(all.refusals).map(sumOf)) : refusedAt(all, at)
   const when = at === null ? '' : `, ${showMoment(parts[at] ?? '')}`
   return (
     <>
-      <strong>{showCount(total)}</strong> requests, {showCount(refused)} refused{when}
+      <strong>{at === null ? <a href={requestsOf(history)}>{showCount(total)}</a> : showCount(total)}</strong> requests,{' '}
+      {showCount(refused)} refused{when}
     </>
   )
 }
@@ -182,67 +181,3 @@ const Marks = ({ history: { marks } }: Readonly<{ history: History }>) =>
       </ul>
     </details>
   )
-
-/** Why requests were refused, the most frequent first. */
-const Reasons = ({ history: { all } }: Readonly<{ history: History }>) => {
-  const reasons = Object.entries(all.refusals).map(([name, counts]) => ({ name, count: sumOf(counts) }))
-  if (reasons.length === 0) return null
-  return (
-    <Table
-      label="Refused, by reason"
-      columns={[
-        { name: 'Refused because', cell: ({ name }: (typeof reasons)[number]) => wordsOf(name) },
-        { name: 'Requests', isFigure: true, cell: ({ count }) => showCount(count) },
-      ]}
-      rows={reasons.toSorted((a, b) => b.count - a.count)}
-      keyOf={({ name }) => name}
-    />
-  )
-}
-
-const Lines = ({ history: { lines }, by }: Readonly<{ history: History; by: HistoryView['by'] }>) => (
-  <Table
-    label={`By ${by}`}
-    columns={[
-      { name: by === 'model' ? 'Model' : 'Upstream', cell: (line: Line) => <LineName name={line.name} by={by} /> },
-      { name: 'Requests', isFigure: true, cell: ({ requests }) => showCount(sumOf(requests)) },
-      { name: 'Refused', isFigure: true, cell: ({ refusals }) => showCount(sumOf(Object.values(refusals).map(sumOf))) },
-      { name: 'First byte', isFigure: true, cell: (line) => showMs(typicalMs(line)) },
-      { name: 'Over time', cell: ({ requests }) => <Spark values={requests} least={requests.length} /> },
-    ]}
-    rows={lines}
-    keyOf={({ name }) => name}
-  />
-)
-
-const LineName = ({ name, by }: Readonly<{ name: string; by: HistoryView['by'] }>) =>
-  name === 'none' ? (
-    <span class="quiet">{by === 'model' ? 'no model' : 'no upstream'}</span>
-  ) : (
-    <a class="breaks" href={by === 'model' ? addressOf('/console/requests', { model: idsText([name]) }) : '/console/upstreams'}>
-      {name}
-    </a>
-  )
-
-type AccountLine = History['accounts'][number]
-
-const Accounts = ({ history: { accounts } }: Readonly<{ history: History }>) => (
-  <Table
-    label="Accounts with the most requests"
-    columns={[
-      {
-        name: 'Account',
-        cell: ({ id, name }: AccountLine) => (
-          <a class="breaks" href={`/console/accounts/${id}`} title={id}>
-            {name || id}
-          </a>
-        ),
-      },
-      { name: 'Requests', isFigure: true, cell: ({ requests }) => showCount(requests) },
-      { name: 'Refused', isFigure: true, cell: ({ refused }) => showCount(refused) },
-      { name: 'Change', isFigure: true, cell: ({ requests, before }) => changeText(requests, before) },
-    ]}
-    rows={accounts}
-    keyOf={({ id }) => id}
-  />
-)

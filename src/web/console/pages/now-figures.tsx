@@ -2,16 +2,17 @@
 
 import type { ComponentChildren } from 'preact'
 
-/** `note`: a second line below the value. `spark`: a value a second, the newest last. */
+/** `behind`: the address of the rows that the value is of. `note`: a second line below the value. `spark`: a value a second, the newest last. */
 export const Figure = ({
   name,
   value,
+  behind,
   note = '',
   spark,
-}: Readonly<{ name: string; value: ComponentChildren; note?: string; spark?: readonly number[] }>) => (
+}: Readonly<{ name: string; value: ComponentChildren; behind?: string; note?: string; spark?: readonly number[] }>) => (
   <div>
     <dt>{name}</dt>
-    <dd>{value}</dd>
+    <dd>{behind === undefined ? value : <a href={behind}>{value}</a>}</dd>
     <dd title={note}>{note === '' ? ' ' : note}</dd>
     {spark !== undefined && (
       <dd>

@@ -9,8 +9,9 @@ import { counted, showCount, showMoment } from '../../parts/show-time.ts'
 import { Table } from '../../parts/table.tsx'
 import { type Live, useNow } from '../live.ts'
 import { HistorySection } from './history.tsx'
-import { incidentText, lostText, refusalsText, STATE_TEXTS, showBytes, showMoney, showMs, showUptime, UNKNOWN } from './now.words.ts'
+import { incidentText, refusalsText, STATE_TEXTS, showBytes, showMs, showUptime, UNKNOWN } from './now.words.ts'
 import { Fact, Figure } from './now-figures.tsx'
+import { exploreToday, MoneyToday } from './now-money.tsx'
 
 export const NowPage = () => {
   const live = useNow()
@@ -31,7 +32,7 @@ export const NowPage = () => {
         <Verdict now={now} />
         <Requests live={live} now={now} />
         <HistorySection />
-        <Money now={now} />
+        <MoneyToday now={now} />
         <Upstreams upstreams={now?.upstreams ?? []} />
         <Inside now={now} />
         <Alarms alarms={now?.alarms ?? []} />
@@ -44,7 +45,7 @@ export const NowPage = () => {
 const Verdict = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
   const alarms = now?.alarms ?? []
   const worst = alarms.find(({ is_urgent }) => is_urgent) ?? alarms[0]
-  if (now === undefined) return <p class="note verdict">Looking…</p>
+  if (now === undefined) return <p class="note verdict">Checking…</p>
   if (worst === undefined) return <p class="note verdict">Nothing is wrong.</p>
   return (
     <p class={worst.is_urgent ? 'note bad verdict' : 'note wary verdict'}>
@@ -72,41 +73,24 @@ const Requests = ({ live, now }: Readonly<{ live: Live; now: NowDocument | undef
         <Figure
           name="Last minute"
           value={requests === undefined ? UNKNOWN : showCount(requests.ended)}
+          behind="/console/requests"
           note={requests === undefined ? '' : `${requests.last_second} in the last second`}
           spark={history((one) => one.requests.last_second)}
         />
         <Figure
           name="Refused"
           value={requests === undefined ? UNKNOWN : showCount(requests.refused)}
+          behind={exploreToday({ measure: 'refusals', by: 'reason,model' })}
           note={requests === undefined ? '' : refusalsText(requests)}
           spark={history((one) => one.requests.refused)}
         />
         <Figure
           name="First byte"
           value={showMs(first_byte?.p50_ms)}
+          behind={exploreToday({ measure: 'first_byte_p50', by: 'upstream' })}
           note={`p99 ${showMs(first_byte?.p99_ms)}`}
           spark={history((one) => one.first_byte.p50_ms ?? 0)}
         />
-      </dl>
-    </section>
-  )
-}
-
-const Money = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
-  const { today, ledger } = now ?? {}
-  return (
-    <section class="stack" aria-label="Money today">
-      <h2>Money today</h2>
-      <dl class="figures">
-        <Figure
-          name="Charged"
-          value={showMoney(today?.charged_usd)}
-          note={today?.requests === null || today === undefined ? '' : counted(today.requests, 'request')}
-        />
-        <Figure name="Waived" value={showMoney(today?.waived_usd)} note="used, not charged" />
-        <Figure name="Estimated" value={showMoney(today?.estimated_usd)} note="of what was charged" />
-        <Figure name="Lost to cache misses" value={showMoney(today?.cache_lost_usd)} note={lostText(today?.thinking_lost)} />
-        <Figure name="Held now" value={showMoney(ledger?.held_usd)} note={ledger === undefined ? '' : counted(ledger.holds, 'hold')} />
       </dl>
     </section>
   )

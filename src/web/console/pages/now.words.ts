@@ -75,10 +75,11 @@ export function incidentText(now: NowDocument): string {
 }
 
 /** What a mark of the history stands for. */
-export const MARK_TEXTS: Readonly<Record<'began' | 'lost' | 'setUpstreamOut' | 'failover', (what: string) => string>> = {
-  began: () => 'a process began',
-  lost: () => 'a process ended without a word: its last seconds may be missing',
+export const MARK_TEXTS: Readonly<Record<'began' | 'lost' | 'setUpstreamOut' | 'failover' | 'reload', (what: string) => string>> = {
+  began: () => 'a process started',
+  lost: () => 'a process ended unexpectedly: its last seconds may be missing',
   setUpstreamOut: (what) => `upstream ${what}`,
+  reload: () => 'configuration reloaded',
   failover: () => 'Postgres failed over',
 }
 

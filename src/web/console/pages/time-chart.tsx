@@ -105,11 +105,14 @@ function optionsOf(element: HTMLElement, { parts, partS, series, isStacked, show
         space: 64,
         values: (_, seconds) => seconds.map((second) => tickText(second, end - first)),
       },
-      { ...axis, size: 64, values: (_, values) => values.map(showValue) },
+      { ...axis, size: (_, texts) => widthOf(texts), values: (_, values) => values.map(showValue) },
     ],
     series: [{}, ...(isStacked ? series.toReversed() : series).map(ofSeries)],
   }
 }
+
+/** What the longest text of an axis needs, and no less than those of most. */
+const widthOf = (texts: readonly string[] | null): number => Math.max(64, ...(texts ?? []).map(({ length }) => 16 + 7 * length))
 
 const DAY_S = 86_400
 

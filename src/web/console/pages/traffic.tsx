@@ -50,7 +50,7 @@ const Lost = ({ answer: { lost_after } }: Readonly<{ answer: TrafficAnswer }>) =
   const named = lost_after.toSorted().slice(-LOST_NAMED_MAX).map(showMoment).join(', ')
   return (
     <p class="quiet">
-      Processes ended without a word after {named}
+      Processes ended unexpectedly after {named}
       {earlier > 0 && ` and ${showCount(earlier)} times earlier`}: the requests of up to ten seconds may be missing there.
     </p>
   )

@@ -1,0 +1,129 @@
+/** The tables of a span of the overview: why requests were refused, each upstream or model, the accounts with the most requests. Figures lead to what is behind them. Rules: pages.md "History", "Tables". */
+
+import { exploreSearch, idsText } from '../../parts/explore-view.ts'
+import { showCount } from '../../parts/show-time.ts'
+import { Table } from '../../parts/table.tsx'
+import { addressOf, type Filters } from '../filters.ts'
+import { type History, type HistoryView, type Line, sumOf, typicalMs } from '../history-api.ts'
+import { changeText, showMs, wordsOf } from './now.words.ts'
+import { Spark } from './now-figures.tsx'
+
+type Span = Readonly<{ from: string; to: string }>
+
+/** The requests of the span, one by one. */
+export const requestsOf = ({ from, to }: Span, filters: Filters<string> = {}): string =>
+  addressOf('/console/requests', { ...filters, from, to })
+
+/** The UTC days of the span on Explore, as far as that knows of traffic, in hours where they are few. */
+const trafficOf = ({ from, to }: Span, measure: string, by: string, filters: Filters<'model' | 'upstream'> = {}): string => {
+  const last = new Date(Date.parse(to) - 1).toISOString()
+  const step = Date.parse(to) - Date.parse(from) > 2 * 86_400_000 ? 'day' : 'hour'
+  return `/console/explore${exploreSearch({ measure, by, step, ...filters, from: from.slice(0, 10), to: last.slice(0, 10) })}`
+}
+
+/** Why requests were refused, the most frequent first. */
+export const Reasons = ({ history }: Readonly<{ history: History }>) => {
+  const reasons = Object.entries(history.all.refusals).map(([name, counts]) => ({ name, count: sumOf(counts) }))
+  if (reasons.length === 0) return null
+  return (
+    <Table
+      label="Refused, by reason"
+      columns={[
+        { name: 'Refused because', cell: ({ name }: (typeof reasons)[number]) => wordsOf(name) },
+        {
+          name: 'Requests',
+          isFigure: true,
+          cell: ({ count }) => <a href={trafficOf(history, 'refusals', 'reason,model')}>{showCount(count)}</a>,
+        },
+      ]}
+      rows={reasons.toSorted((a, b) => b.count - a.count)}
+      keyOf={({ name }) => name}
+    />
+  )
+}
+
+type LinesOf = Readonly<{ history: History; by: HistoryView['by'] }>
+
+/** What has no model or upstream has no rows of its own. */
+const filterOf = (by: HistoryView['by'], { name }: Line): Filters<'model' | 'upstream'> | undefined =>
+  name === 'none' ? undefined : { [by]: idsText([name]) }
+
+export const Lines = ({ history, by }: LinesOf) => (
+  <Table
+    label={`By ${by}`}
+    columns={[
+      { name: by === 'model' ? 'Model' : 'Upstream', cell: (line: Line) => <LineName name={line.name} by={by} /> },
+      {
+        name: 'Requests',
+        isFigure: true,
+        cell: (line) => (
+          <Behind text={showCount(sumOf(line.requests))} only={filterOf(by, line)} of={(only) => requestsOf(history, only)} />
+        ),
+      },
+      {
+        name: 'Refused',
+        isFigure: true,
+        cell: (line) => (
+          <Behind
+            text={showCount(sumOf(Object.values(line.refusals).map(sumOf)))}
+            only={filterOf(by, line)}
+            of={(only) => trafficOf(history, 'refusals', 'reason', only)}
+          />
+        ),
+      },
+      {
+        name: 'First byte',
+        isFigure: true,
+        cell: (line) => (
+          <Behind text={showMs(typicalMs(line))} only={filterOf(by, line)} of={(only) => trafficOf(history, 'first_byte_p50', by, only)} />
+        ),
+      },
+      { name: 'Over time', cell: ({ requests }) => <Spark values={requests} least={requests.length} /> },
+    ]}
+    rows={history.lines}
+    keyOf={({ name }) => name}
+  />
+)
+
+type Behinds = Readonly<{
+  text: string
+  only: Filters<'model' | 'upstream'> | undefined
+  of: (only: Filters<'model' | 'upstream'>) => string
+}>
+const Behind = ({ text, only, of }: Behinds) => (only === undefined ? text : <a href={of(only)}>{text}</a>)
+
+const LineName = ({ name, by }: Readonly<{ name: string; by: HistoryView['by'] }>) =>
+  name === 'none' ? (
+    <span class="quiet">{by === 'model' ? 'no model' : 'no upstream'}</span>
+  ) : (
+    <a class="breaks" href={by === 'model' ? addressOf('/console/requests', { model: idsText([name]) }) : '/console/upstreams'}>
+      {name}
+    </a>
+  )
+
+type AccountLine = History['accounts'][number]
+
+export const Accounts = ({ history }: Readonly<{ history: History }>) => (
+  <Table
+    label="Accounts with the most requests"
+    columns={[
+      {
+        name: 'Account',
+        cell: ({ id, name }: AccountLine) => (
+          <a class="breaks" href={`/console/accounts/${id}`} title={id}>
+            {name || id}
+          </a>
+        ),
+      },
+      {
+        name: 'Requests',
+        isFigure: true,
+        cell: ({ id, requests }) => <a href={requestsOf(history, { account_id: id })}>{showCount(requests)}</a>,
+      },
+      { name: 'Refused', isFigure: true, cell: ({ refused }) => showCount(refused) },
+      { name: 'Change', isFigure: true, cell: ({ requests, before }) => changeText(requests, before) },
+    ]}
+    rows={history.accounts}
+    keyOf={({ id }) => id}
+  />
+)

@@ -1,0 +1,150 @@
+/** What was spent in the span of the overview, and who spent most: by model, account or key, each beside the span before. Rules: pages.md "Now", "Explore". */
+
+import { useMemo, useState } from 'preact/hooks'
+import { useAsked } from '../../parts/ask.ts'
+import { coloursOf, OTHERS_COLOUR } from '../../parts/colours.ts'
+import { titlesOf } from '../../parts/explore-titles.ts'
+import { exploreSearch, idsText } from '../../parts/explore-view.ts'
+import { showCount, showMoment } from '../../parts/show-time.ts'
+import { showUsd, sumUsd, usdNumber } from '../../parts/show-usd.ts'
+import { Show } from '../../parts/state.tsx'
+import { Table } from '../../parts/table.tsx'
+import { hasUpstreamCost, knownCostNote, upstreamCostOf } from '../../parts/upstream-cost.ts'
+import { Usd } from '../../parts/usd.tsx'
+import { askSpent, type HistoryView, SPENT_BY, type Spent } from '../history-api.ts'
+import { requestsOf } from './history-tables.tsx'
+import { changeText } from './now.words.ts'
+import { TimeChart } from './time-chart.tsx'
+
+type Showing = Readonly<{ view: HistoryView; show: (changed: Partial<HistoryView>) => void }>
+type Marks = Parameters<typeof TimeChart>[0]['marks']
+
+/** `turn`: another value asks again. */
+export const SpentOf = ({ view, show, marks, turn }: Showing & Readonly<{ marks: Marks; turn: unknown }>) => {
+  const { loaded, again } = useAsked(() => askSpent(view), [view.span, view.spent, view.from, view.to, turn])
+  return (
+    <section class="stack" aria-label="Spend">
+      <div class="controls">
+        <h3>Spend</h3>
+        <fieldset class="segments">
+          <legend class="unseen">Spend by</legend>
+          {SPENT_BY.map((spent) => (
+            <button key={spent} type="button" aria-pressed={view.spent === spent} onClick={() => show({ spent })}>
+              By {spent}
+            </button>
+          ))}
+        </fieldset>
+      </div>
+      <Show loaded={loaded} again={again} lines={10}>
+        {(found) => (
+          <div class="halves">
+            <SpentChart found={found} show={show} marks={marks} />
+            <SpentTable found={found} />
+          </div>
+        )}
+      </Show>
+    </section>
+  )
+}
+
+const SpentChart = ({ found, show, marks }: Readonly<{ found: Spent; show: Showing['show']; marks: Marks }>) => {
+  const [pointed, setAt] = useState<number | null>(null)
+  const { by, places, series, step_s, total } = found
+  const at = pointed !== null && pointed < places.length ? pointed : null
+  const drawn = useMemo(() => {
+    const titleOf = titlesOf([by], found.data)
+    const colours = coloursOf(series.flatMap(({ things }) => (things?.[0] === undefined ? [] : [things[0].id])))
+    return series.map(({ things, values }) => {
+      const id = things?.[0]?.id
+      return {
+        name: id === undefined ? 'others' : titleOf(by, id),
+        colour: (id === undefined ? undefined : colours.get(id)) ?? OTHERS_COLOUR,
+        values: values.map((value) => usdNumber(value ?? '0')),
+      }
+    })
+  }, [found])
+  const step = step_s === 3_600 ? 'by hour' : 'by day'
+  return (
+    <div class="card chart-card">
+      <p class="readout">
+        {at === null ? (
+          <>
+            <strong>
+              <a href={requestsOf(found)}>{showUsd(total.cost_usd)}</a>
+            </strong>{' '}
+            {step}, {changeText(usdNumber(total.cost_usd), usdNumber(total.before_usd))} on the time before
+            {hasUpstreamCost(total) && `, ${showUsd(upstreamCostOf(total) ?? '0')} at the upstreams`}
+          </>
+        ) : (
+          <>
+            <strong>{showUsd(sumUsd(series.map(({ values }) => values[at] ?? '0')))}</strong> {showMoment(places[at] ?? '')}
+          </>
+        )}
+      </p>
+      <TimeChart
+        parts={places}
+        partS={step_s}
+        series={drawn}
+        isStacked={true}
+        showValue={(value) => showUsd(value.toFixed(6))}
+        marks={marks}
+        point={setAt}
+        choose={(from, to) => show({ from, to })}
+      />
+    </div>
+  )
+}
+
+type Row = Spent['data'][number]
+
+const SpentTable = ({ found }: Readonly<{ found: Spent }>) => {
+  const { by, data, total } = found
+  const titleOf = useMemo(() => titlesOf([by], data), [found])
+  const idOf = ({ things }: Row): string => things[0]?.id ?? ''
+  const behind = (row: Row): string =>
+    requestsOf(found, { [by === 'model' ? 'model' : `${by}_id`]: by === 'model' ? idsText([idOf(row)]) : idOf(row) })
+  return (
+    <div class="stack tight">
+      <Table
+        label={`Who spent most, by ${by}`}
+        columns={[
+          {
+            name: { model: 'Model', account: 'Account', key: 'Key' }[by],
+            cell: (row: Row) => (
+              <a class="breaks" href={by === 'account' ? `/console/accounts/${idOf(row)}` : behind(row)} title={idOf(row)}>
+                {titleOf(by, idOf(row))}
+              </a>
+            ),
+          },
+          { name: 'Spend', onCard: 'first', usd: ({ cost_usd }) => cost_usd },
+          {
+            name: 'Requests',
+            isFigure: true,
+            onCard: 'first',
+            cell: (row) => <a href={behind(row)}>{showCount(row.requests)}</a>,
+          },
+          { name: 'Change', isFigure: true, cell: ({ cost_usd, before_usd }) => changeText(usdNumber(cost_usd), usdNumber(before_usd)) },
+        ]}
+        rows={data}
+        keyOf={idOf}
+      />
+      <Sums found={found} />
+      {knownCostNote(total) !== null && <p class="quiet">{knownCostNote(total)}</p>}
+    </div>
+  )
+}
+
+const DAY_MS = 86_400_000
+
+/** What of the spend is no charge, or no exact one; and the way to all of it. */
+const Sums = ({ found: { by, from, to, total } }: Readonly<{ found: Spent }>) => {
+  const days = { from: from.slice(0, 10), to: new Date(Date.parse(to) - 1).toISOString().slice(0, 10) }
+  const step = Date.parse(to) - Date.parse(from) > 2 * DAY_MS ? 'day' : 'hour'
+  return (
+    <p class="quiet">
+      <Usd exact={total.waived_usd} /> not charged, <Usd exact={total.estimated_usd} /> estimated.{' '}
+      <a href={`/console/explore${exploreSearch({ ...days, by, step })}`}>Explore</a> ·{' '}
+      <a href={`/console/margin?${new URLSearchParams(days)}`}>Margin</a>
+    </p>
+  )
+}

@@ -1,0 +1,78 @@
+/** What was spent in a span, on the console's overview: by model, account or key the sums of the receipts of its hours, beside those of as many hours before; what is asked wrong is told with its field. Rules: pages.md "Now". */
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { picos, sumPicos, toExactUsdText } from '../../../src/core/money.ts'
+import { HOUR_MS } from '../../../src/core/windows.ts'
+import { startTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { makeHistory } from '../../support/history.ts'
+import { type Operator, signInOperator } from '../../support/operator.ts'
+import { randomFrom, SEED } from '../../support/seed.ts'
+
+setDefaultTimeout(60_000)
+
+let gateway: TestGateway
+let operator: Operator
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  operator = await signInOperator(gateway)
+  await makeHistory(gateway, randomFrom(SEED), 60)
+})
+afterAll(() => gateway.stop())
+
+type Shown = {
+  from: string
+  to: string
+  step_s: number
+  places: string[]
+  series: { things: { id: string }[] | null; values: string[] }[]
+  data: { things: { id: string }[]; requests: number; cost_usd: string; before_usd: string }[]
+  total: { requests: number; cost_usd: string; waived_usd: string; before_usd: string }
+}
+const shown = async (query: string): Promise<Shown> => (await operator.get(`/console/api/spent?${query}`)).json() as Promise<Shown>
+
+const OF = { model: 'modelId', account: 'accountId', key: 'keyId' } as const
+
+for (const [hours, stepS] of [
+  [1, 3_600],
+  [48, 3_600],
+  [49, 86_400],
+  [72, 86_400],
+] as const)
+  for (const by of ['model', 'account', 'key'] as const)
+    test(`the sums are those of the receipts of ${hours} hours, by ${by}, beside those before`, async () => {
+      const to = Math.ceil(Math.max(...gateway.receipts().map(({ settledAt }) => settledAt + 1)) / HOUR_MS) * HOUR_MS
+      // A span within hours has all of both.
+      const from = to - hours * HOUR_MS + (hours > 1 ? HOUR_MS / 2 : 0)
+      const asked = `by=${by}&from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`
+      const found = await shown(asked)
+      const first = to - hours * HOUR_MS
+      const within = (start: number, end: number) => gateway.receipts().filter(({ settledAt }) => settledAt >= start && settledAt < end)
+      const [now, before] = [within(first, to), within(first - hours * HOUR_MS, first)]
+      const cost = (of: typeof now): string => toExactUsdText(sumPicos(...of.map(({ costPicos }) => costPicos)))
+      expect([found.from, found.to, found.step_s]).toEqual([new Date(first).toISOString(), new Date(to).toISOString(), stepS])
+      expect(found.total).toMatchObject({ requests: now.length, cost_usd: cost(now), before_usd: cost(before) })
+      const ids = [...new Set(now.map((one) => one[OF[by]]))]
+      const ofId = (of: typeof now, id: string) => of.filter((one) => one[OF[by]] === id)
+      expect(
+        found.data.map(({ things, requests, cost_usd, before_usd }) => [things[0]?.id, requests, cost_usd, before_usd]).toSorted(),
+      ).toEqual(ids.map((id) => [id, ofId(now, id).length, cost(ofId(now, id)), cost(ofId(before, id))]).toSorted())
+      const costs = found.data.map(({ cost_usd }) => Number(cost_usd))
+      expect(costs).toEqual(costs.toSorted((a, b) => b - a))
+      for (const { things, values } of found.series) {
+        expect(values.length).toBe(found.places.length)
+        const parts = values.map((value) => picos(BigInt(Math.round(Number(value) * 1e12))))
+        expect(toExactUsdText(sumPicos(...parts))).toBe(cost(ofId(now, things?.[0]?.id ?? '')))
+      }
+      expect(found.places.every((place) => !Number.isNaN(Date.parse(place)))).toBe(true)
+    })
+
+for (const [query, field] of [
+  ['by=upstream', 'by'],
+  ['span=year', 'span'],
+  ['from=yesterday', 'from'],
+  ['from=2020-01-01', 'from'],
+] as const)
+  test(`what is asked wrong is told with its field: ${query}`, async () => {
+    const answer = await operator.get(`/console/api/spent?${query}`)
+    expect([answer.status, ((await answer.json()) as { error: { field: string } }).error.field]).toEqual([400, field])
+  })
