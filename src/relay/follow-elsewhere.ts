@@ -53,6 +53,10 @@ export class FollowElsewhere implements PlacesElsewhere {
         else if (reply === 'gone' || isUnknown(reply)) await this.#onGone()
         else this.#hear(reply)
       }
+    } catch (bug) {
+      // A stream that has begun must not end as if it were whole.
+      answer.breakOff()
+      throw bug
     } finally {
       answer.drop(new Refusal('repetitionRunning'))
       this.#ask(0, undefined).catch(() => undefined)

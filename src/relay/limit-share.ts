@@ -10,6 +10,8 @@ export type Share = {
   running: number
   /** Places for concurrent requests, used ones included. */
   places: number
+  /** The last answer was lost, so more may be taken for this node than `places`. */
+  isIndeterminate: boolean
   /** The most concurrent requests since the last look, and between the two looks before. */
   peak: number
   peakBefore: number
@@ -36,6 +38,7 @@ export const emptyShare = (keyId: string): Share => ({
   keyId,
   running: 0,
   places: 0,
+  isIndeterminate: false,
   peak: 0,
   peakBefore: 0,
   lots: [],
@@ -75,6 +78,7 @@ export function learn(
   now: number,
 ): void {
   share.places = grant.places
+  share.isIndeterminate = false
   if (grant.requests > 0) share.lots.push({ requests: grant.requests, untilMs: wanted.sentMs + USED_WITHIN_MS })
   if (grant.requests < wanted.requests) share.emptyUntilMs = now + grant.waitMs
   if (grant.places < wanted.places) share.fullUntilMs = now + FULL_MS

@@ -32,6 +32,8 @@ export class SharedKeyLimits {
   /** This node's part of the limits, by its own clock, for the time in which Postgres does not answer. */
   readonly #alone: KeyLimits
   #nodes = 1
+  /** Whether the last question had no answer. */
+  #isAway = false
   #aloneUntilMs = Number.NEGATIVE_INFINITY
   #looks: ReturnType<typeof setInterval> | undefined
 
@@ -173,7 +175,9 @@ export class SharedKeyLimits {
     // The places that this question gives back are no longer used from here on.
     share.places = Math.min(share.places, places)
     const grant = await shared.take({ keyId: share.keyId, requests, places, perMinute, atOnce })
+    this.#isAway = grant === 'unavailable'
     if (grant === 'unavailable') {
+      share.isIndeterminate = true
       this.#aloneUntilMs = now() + PAUSE_MS
       return
     }
@@ -181,13 +185,21 @@ export class SharedKeyLimits {
     learn(share, grant, { requests, places, sentMs }, now())
   }
 
-  /** Returns what is not needed any more, and forgets keys that are not used. */
+  /**
+   * Returns what is not needed any more, also what may still be taken because an answer was lost, and forgets keys that are not used. While no question is answered
+   * it asks for one key.
+   */
   #look(): void {
+    let hasAsked = false
     for (const share of this.#shares.values()) {
       turn(share)
       const isQuiet = share.running === 0 && share.waiting === 0 && share.usesBefore === 0 && share.asking === undefined
-      if (isQuiet && share.places === 0) this.#shares.delete(share.keyId)
-      else if (share.asking === undefined && share.places > this.#placesOf(share)) this.#ask(share).catch(() => undefined)
+      const hasIdle = share.isIndeterminate || share.places > this.#placesOf(share)
+      if (isQuiet && share.places === 0 && !share.isIndeterminate) this.#shares.delete(share.keyId)
+      else if (share.asking === undefined && hasIdle && !(this.#isAway && hasAsked)) {
+        hasAsked = true
+        this.#ask(share).catch(() => undefined)
+      }
     }
     if (this.#shares.size === 0) this.close()
   }

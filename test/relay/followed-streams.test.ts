@@ -23,11 +23,16 @@ function twoRelays({ bytesMax = 1024 * 1024 } = {}) {
   const answers = new IdempotentResponses({ now: () => 0, accountBytesMax: bytesMax })
   const first = answers.begin(KEY, { bodyHash: 'b', requestId: 'req_first' })
   const there = new FollowedThere(world, answers)
-  const way: { reply: FollowReply | undefined; found: StoreFound } = { reply: undefined, found: { kind: 'claimed' } }
+  const way: { reply: FollowReply | undefined; found: StoreFound; hasBug: boolean } = {
+    reply: undefined,
+    hasBug: false,
+    found: { kind: 'claimed' },
+  }
   const asked: FollowAsk[] = []
   const follow: Follow = async (ask) => {
     const whole = structuredClone({ ...ask, keyId: KEY.keyId, header: KEY.headerHash, body: 'b' })
     asked.push(whole)
+    if (way.hasBug && ask.at !== undefined) throw new Error('a bug')
     if (asked.length > 2_000) throw new Error('it asks without end')
     // Without its name only the relay that has the claim can be asked.
     if (ask.owner === undefined && first.hasEnded) return 'gone'
@@ -375,4 +380,13 @@ test('a claim that its relay knows nothing of is asked about for ten seconds at 
   }
   expect([one.answer.hasEnded, one.answer.known]).toEqual([true, new Refusal('repetitionRunning')])
   await running
+})
+
+test('a bug on the way breaks the stream off, and does not end it as if it were whole', async () => {
+  const { first, way, one, running } = await followed()
+  const ended = running.catch((bug: unknown) => bug)
+  way.hasBug = true
+  first.add(bytes('two'))
+  expect(await ended).toBeInstanceOf(Error)
+  expect([one.text(), one.answer.hasEnded, one.answer.isBroken]).toEqual(['onetwo', true, true])
 })

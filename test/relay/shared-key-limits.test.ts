@@ -15,6 +15,8 @@ function makeWorld(perMinute: number, atOnce: number, nodes: number) {
     wholeAt: undefined as number | undefined,
     places: new Map<number, number>(),
     asks: 0,
+    /** Questions, also those without an answer. */
+    asked: 0,
     gift: 0,
     isAway: false,
     isSilent: false,
@@ -38,6 +40,7 @@ function makeWorld(perMinute: number, atOnce: number, nodes: number) {
     return { requests: requests + state.gift, places, waitMs: retryAfterSeconds * 1_000, nodes }
   }
   const answer = (node: number, ask: LimitAsk): Promise<LimitGrant | 'unavailable'> => {
+    state.asked++
     if (state.isSilent) return new Promise(() => undefined)
     const said = state.isAway ? 'unavailable' : take(node, ask)
     clock.now += state.isLate ? 1_000 : state.lateMs
@@ -56,6 +59,9 @@ function makeWorld(perMinute: number, atOnce: number, nodes: number) {
   }
   return { clock, state, gate, close: () => gates.map((one) => one.close()) }
 }
+
+/** Longer than a look takes to come on any machine. */
+const WAIT_MS = 15_000
 
 const isIn = (answer: Slot | Refusal): answer is Slot => !(answer instanceof Refusal)
 
@@ -228,4 +234,38 @@ test('where few may run at once, a place that is free is another node’s at onc
     world.clock.now += 60
   }
   world.close()
+})
+
+test('a place whose return is lost is returned when it can be, and is another node’s then', async () => {
+  const world = makeWorld(100_000, 1, 2)
+  try {
+    const slot = await world.gate(0).admit('key_1')
+    world.state.isAway = true
+    if (isIn(slot)) slot.release()
+    await Bun.sleep(1)
+    world.state.isAway = false
+    expect(world.state.places.get(0)).toBe(1)
+    const untilMs = performance.now() + WAIT_MS
+    while (world.state.places.get(0) !== 0 && performance.now() < untilMs) await Bun.sleep(10)
+    world.clock.now += 60
+    expect(isIn(await world.gate(1).admit('key_1'))).toBe(true)
+  } finally {
+    world.close()
+  }
+})
+
+test('while nobody answers, a look asks for one of the keys whose places may still be taken', async () => {
+  const world = makeWorld(100_000, 1, 2)
+  try {
+    const slots = await Promise.all(Array.from({ length: 20 }, (_, n) => world.gate(0).admit(`key_${n}`)))
+    world.state.isAway = true
+    for (const slot of slots) if (isIn(slot)) slot.release()
+    await Bun.sleep(1)
+    const asked = world.state.asked
+    const untilMs = performance.now() + WAIT_MS
+    while (world.state.asked === asked && performance.now() < untilMs) await Bun.sleep(10)
+    expect(world.state.asked).toBe(asked + 1)
+  } finally {
+    world.close()
+  }
 })
