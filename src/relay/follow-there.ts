@@ -9,6 +9,7 @@ import type { FollowAsk, FollowState, FollowTold } from '../ledger/shared-answer
 import type { World } from '../world.ts'
 import type { Follower } from './follower.ts'
 import type { IdempotentResponses } from './idempotent-responses.ts'
+import { PassedBytes } from './passed-bytes.ts'
 import type { JoinedPlace, RunningAnswer } from './running-answer.ts'
 
 /** How long a question is held: after that the other relay asks again, and says how many still wait. */
@@ -62,8 +63,8 @@ class FollowerThere implements Follower, Timed {
   readonly #places: JoinedPlace[] = []
   /** How many bytes the other relay is known to have. */
   #at = 0
-  /** What has no room in the answer, from `from` on. */
-  #passed: { from: number; bytes: Uint8Array } | undefined
+  /** The bytes that have no room in the answer and that the other relay does not have yet. */
+  #passed: PassedBytes | undefined
   #isBehind = false
   #hasToldStream = false
   #held: Held | undefined
@@ -102,13 +103,11 @@ class FollowerThere implements Follower, Timed {
   }
 
   passed(bytes: Uint8Array): void {
-    const { length } = this.#answer
-    const from = this.#passed?.from ?? this.#at
-    const before = this.#passed?.bytes ?? this.#answer.read(from, length - from) ?? EMPTY
-    // The first bytes that have no room come when those before them are still there.
-    if (this.#passed === undefined && before.byteLength < length - from) this.#isBehind = true
-    if (before.byteLength + bytes.byteLength > PASSED_BYTES_MAX) this.#isBehind = true
-    this.#passed = this.#isBehind ? undefined : { from, bytes: Buffer.concat([before, bytes]) }
+    if (!this.#isBehind) this.#passed ??= this.#unreadSoFar()
+    if (this.#passed?.add(bytes) !== true) {
+      this.#isBehind = true
+      this.#passed = undefined
+    }
     this.grew()
   }
 
@@ -135,8 +134,7 @@ class FollowerThere implements Follower, Timed {
       return { kind: 'answer', status: known.head.status, contentType: known.head.contentType, bytes: known.bytes.slice() }
     const bytes = this.#bytesAt(at)
     if (bytes !== undefined) return { kind: 'bytes', at, bytes }
-    const end = this.#passed === undefined ? length : this.#passed.from + this.#passed.bytes.byteLength
-    if (this.#isBehind || at !== end) return { kind: 'broken' }
+    if (this.#isBehind || at !== (this.#passed?.end ?? length)) return { kind: 'broken' }
     if (hasEnded) return { kind: 'ended' }
     if (this.#hasToldStream) return undefined
     this.#hasToldStream = true
@@ -144,18 +142,21 @@ class FollowerThere implements Follower, Timed {
   }
 
   #bytesAt(at: number): Uint8Array | undefined {
-    if (this.#passed === undefined) return this.#answer.read(at, PIECE_BYTES)?.slice()
-    const { from, bytes } = this.#passed
-    const piece = at < from ? EMPTY : bytes.subarray(at - from, at - from + PIECE_BYTES)
-    return piece.byteLength === 0 ? undefined : piece.slice()
+    return this.#passed === undefined ? this.#answer.read(at, PIECE_BYTES)?.slice() : this.#passed.read(at, PIECE_BYTES)
+  }
+
+  /** What the answer had room for and the other relay does not have yet; undefined: some of it is gone, or it is too much. The first bytes without room come while it is still there. */
+  #unreadSoFar(): PassedBytes | undefined {
+    const unread = this.#answer.length - this.#at
+    const bytes = this.#answer.read(this.#at, unread) ?? EMPTY
+    const passed = new PassedBytes(this.#at, PASSED_BYTES_MAX)
+    return bytes.byteLength === unread && passed.add(bytes) ? passed : undefined
   }
 
   /** The other relay has all before `at`. */
   #forget(at: number): void {
     this.#at = at
-    if (this.#passed === undefined) return
-    const { from, bytes } = this.#passed
-    if (at > from) this.#passed = { from: at, bytes: bytes.subarray(at - from) }
+    this.#passed?.forget(at)
   }
 
   #release(state: FollowState): void {

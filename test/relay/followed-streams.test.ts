@@ -3,7 +3,7 @@
  * a function that the test can cut. Rules: requests.md "Joined answers"; processes.md "Shared".
  */
 
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { FollowAsk, FollowReply } from '../../src/ledger/shared-answers.ts'
 import type { Follow, StoreFound } from '../../src/relay/answer-store.ts'
@@ -103,6 +103,25 @@ test('it gets what was sent so far, then what comes, and its end, as the request
   await running
   await leave(joined)
   expect([there.count, first.isWaitedFor, one.here.bytes, answers.find(KEY)?.kind]).toEqual([0, false, 0, 'finished'])
+})
+
+test('a stream says nothing more to a relay of which no client waits any more', async () => {
+  const { first, advance, there, follower } = twoRelays()
+  const [follows, leaves] = [spyOn(first, 'follow'), spyOn(first, 'unfollow')]
+  first.begin(() => undefined)
+  const one = follower()
+  const joined = await one.join()
+  const running = one.stream.run()
+  await settle()
+  expect([follows.mock.calls.length, leaves.mock.calls.length]).toEqual([1, 0])
+  await leave(joined)
+  // It is heard when the question that is held has its answer.
+  advance(1_100)
+  await settle()
+  expect([there.count, leaves.mock.calls.length]).toEqual([0, 1])
+  expect(leaves.mock.calls[0]?.[0]).toBe(follows.mock.calls[0]?.[0])
+  first.drop()
+  await running
 })
 
 test('a stream that has begun is joined before its first byte', async () => {
