@@ -4,7 +4,7 @@
  */
 
 import { version } from '../package.json' with { type: 'json' }
-import type { Config } from './config/config.ts'
+import { type Config, isRelay } from './config/config.ts'
 import type { ConfigProblems } from './config/problems.ts'
 import { reloadPreview } from './config/reload-preview.ts'
 import { reloadable } from './config/reloadable.ts'
@@ -189,8 +189,6 @@ function siteOf(world: World, path: string, { options, state, ...parts }: SitePa
 }
 
 const isShared = ({ config, isShared: given }: GatewayOptions): boolean => given ?? (config.ledger.kind === 'postgres' || isRelay(config))
-
-const isRelay = ({ ledger }: Config): boolean => ledger.kind === 'sqlite' && ledger.part === 'relay'
 
 /** The addresses, which only the listeners know, and what the listeners can do on this machine. */
 async function tellOf(listeners: Listeners, state: GatewayState, { metrics, log }: World): Promise<void> {

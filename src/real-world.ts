@@ -1,6 +1,6 @@
 /** The world as a running process has it: its clocks, its ids, and the values that its configuration and its addresses have at the moment. Rules: house.md "Long-lived things". */
 
-import type { Config } from './config/config.ts'
+import { type Config, isRelay } from './config/config.ts'
 import { KeyStore } from './ledger/admission/key-store.ts'
 import type { Shared } from './ledger/open-options.ts'
 import type { MemberConfig } from './upstream/member.ts'
@@ -35,7 +35,7 @@ export const realWorld = (
   trustedProxies: () => state.config.server.trustedProxies,
   corsOrigins: () => state.config.server.corsOrigins,
   ledgerPromise: () => shared?.promise()?.text ?? '',
-  isRelay: () => state.config.ledger.kind === 'sqlite' && state.config.ledger.part === 'relay',
+  isRelay: () => isRelay(state.config),
   nodeDifferences: () => shared?.differences() ?? [],
   isLeaving: () => state.isLeaving,
   isDraining: () => state.isDraining,

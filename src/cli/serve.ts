@@ -1,6 +1,6 @@
 /** `tollgate serve`: one process, from its re-execution to its last flush, whether by itself or one of several. Rules: operator.md "Shutdown"; platform.md "Process". */
 
-import type { Config } from '../config/config.ts'
+import { type Config, isRelay } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts'
 import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
 import type { Gateway } from '../gateway.ts'
@@ -56,8 +56,8 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   if (config.upstreams.some(({ transport }) => transport === 'fetch')) reexecute(environment.env)
   const proxies = ignoredProxies(environment.env, config)
   if (proxies.length > 0) makeLog({ write: stderr }).notice(`${proxies.join(', ')} ignored: a proxy would see the upstream's key`)
-  // The ledger's thread loads its program while this one loads the gateway's: a third of a start.
-  const early = begunEarly(startThread)
+  // The ledger's thread loads its program while this one loads the gateway's: a third of a start. A relay has no such thread.
+  const early = isRelay(config) ? { take: startThread, drop: () => undefined } : begunEarly(startThread)
   const { startGateway } = await import('../gateway.ts')
   const gateway = await startGateway({
     config,

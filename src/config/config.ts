@@ -67,6 +67,9 @@ type PostgresConfig = Readonly<{
   statementKey: string | undefined
 }>
 
+/** Whether this process is a relay of another one, which has the ledger's file. */
+export const isRelay = ({ ledger }: Pick<Config, 'ledger'>): boolean => ledger.kind === 'sqlite' && ledger.part === 'relay'
+
 export type MailConfig = Readonly<{
   /** The URL of the SMTP server with user and password, read from the environment variable that the file names. */
   url: string
