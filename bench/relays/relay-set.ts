@@ -1,10 +1,11 @@
 /**
- * A ledger process and its relays, as `serve --processes` begins them, but one relay at the least: each is begun by the part that it is, so that the bench knows
- * which process is which.
+ * A ledger process and its relays, as `serve --processes` begins them, with the same environment, but one relay at the least: each is begun by the part that it is, so that
+ * the bench knows which process is which.
  */
 
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { BEGUN_WITH } from '../../src/cli/begun-with.ts'
 import type { Gateway } from '../load/gateways.ts'
 import { RAISED } from '../load/processes.ts'
 import { gatewayAt, type Installation } from '../load/tollgate.ts'
@@ -37,6 +38,7 @@ async function startPart({ binary, folder, port }: Installation, index: number, 
   const said = openSync(join(folder, 'tollgate.out'), 'a')
   const child = Bun.spawn([...RAISED, binary, 'serve', '--part', `${index}/${count}`, '--port', String(port)], {
     cwd: folder,
+    env: { ...BEGUN_WITH, ...process.env },
     stdin: 'pipe',
     stdout: 'pipe',
     stderr: said,
