@@ -105,7 +105,10 @@ function wordsOf(type: AlertEvent['type'], data: AlertEvent['data']): Readonly<{
         line: `Today (UTC) ${moneyBeside(data.spent_today_usd, data.threshold_usd)} were spent so far.`,
       }
     case 'alert.key_expires':
-      return { subject: `A key expires within ${data.days} days`, line: `The key expires at ${data.expires_at}.` }
+      return {
+        subject: `A key expires within ${data.days === 1 ? 'a day' : `${data.days} days`}`,
+        line: `The key expires at ${data.expires_at}.`,
+      }
     case 'alert.key_limit_used':
       if (data.per !== undefined) return wordsOfBudget(data)
       return {

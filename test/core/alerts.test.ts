@@ -174,6 +174,11 @@ test('each kind is told with its figures, exact, and a mail’s subject is one l
       'A key expires within 7 days',
     ],
     [
+      { kind: 'key_expires', days: 1, keyId: null },
+      { ...base, ...about, days: 1, expires_at: '2024-10-05T12:00:00.000Z' },
+      'A key expires within a day',
+    ],
+    [
       { kind: 'key_limit_used', percent: 80, keyId: null },
       { ...base, ...about, percent: 80, limit_usd: '1', spent_usd: '0.9' },
       'A key has used 80 % of its limit',
