@@ -10,6 +10,7 @@ import { FORMAT_NAMES } from '../../src/core/format.ts'
 import { HOUR_MS } from '../../src/core/windows.ts'
 import { exploredBy, groupsOf } from '../../src/ledger/reading/explore.ts'
 import { type ExploreQuery, type ExploreSums, explorePart } from '../../src/ledger/reading/explore-reads.ts'
+import { HOUR_OF_STEP } from '../../src/ledger/reading/explore-sql.ts'
 import { atOnce } from '../../src/ledger/reading/loop-turns.ts'
 import type { Connection } from '../../src/ledger/sql/connection.ts'
 import { HourSums } from '../../src/ledger/sql/hour-sums.ts'
@@ -34,6 +35,26 @@ const idIn = (one: Drawn, dimension: Dimension): string => {
   return one[dimension] ?? '(none)'
 }
 
+/** Hours around which a week, a month, a year or a leap February ends, from the first hour; and any hour of as long a span. */
+const hourOf = (day: string): number => Date.parse(`${day}T00:00:00Z`) / HOUR_MS - FIRST_HOUR
+const ENDS = [
+  '2027-01-18',
+  '2027-02-01',
+  '2027-03-01',
+  '2027-12-27',
+  '2028-01-01',
+  '2028-01-03',
+  '2028-02-29',
+  '2028-03-01',
+  '2028-03-06',
+].map(hourOf)
+const LAST = hourOf('2028-04-01')
+const farHour = fc.oneof(
+  { weight: 3, arbitrary: fc.tuple(fc.constantFrom(...ENDS), fc.constantFrom(-1, 0, 23)).map(([end, by]) => end + by) },
+  { weight: 1, arbitrary: fc.integer({ min: 0, max: LAST }) },
+)
+const far: fc.Arbitrary<Drawn> = fc.tuple(drawn, farHour).map(([one, hour]) => ({ ...one, hour }))
+
 type Asked = Omit<ExploreQuery, 'after'>
 const only = fc.tuple(fc.constantFrom(...DIMENSIONS), fc.array(fc.nat(2), { minLength: 1, maxLength: 2 }))
 const question: fc.Arbitrary<Asked> = fc
@@ -50,6 +71,10 @@ const question: fc.Arbitrary<Asked> = fc
     step,
     only: Object.fromEntries(filters.map(([dimension, places]) => [dimension, places.map((place) => VALUES[dimension][place] ?? '')])),
   }))
+
+const farQuestion: fc.Arbitrary<Asked> = fc
+  .tuple(question, fc.constantFrom<Step>('week', 'month'), farHour, farHour)
+  .map(([asked, step, a, b]) => ({ ...asked, step, fromHour: FIRST_HOUR + Math.min(a, b), toHour: FIRST_HOUR + Math.max(a, b) }))
 
 const matches = (one: Drawn, { fromHour, toHour, only: filters }: Asked): boolean => {
   const hour = settledAt(one) / HOUR_MS
@@ -109,32 +134,63 @@ const fill = (machine: Machine, size: number): void => {
   machine.db.transaction(() => new HourSums(machine.db, size).advance(end))()
 }
 
+type Draws = Readonly<{ receipts: readonly Drawn[]; questions: readonly Asked[]; before: number; during: number }>
+const draws = (receipt: fc.Arbitrary<Drawn>, asked: fc.Arbitrary<Asked>): fc.Arbitrary<Draws> =>
+  fc.record({
+    receipts: fc.array(receipt, { minLength: 8, maxLength: 40 }),
+    questions: fc.array(asked, { minLength: 4, maxLength: 8 }),
+    before: fc.integer({ min: 0, max: 30 }),
+    during: fc.integer({ min: 0, max: 4 }),
+  })
+
+/** `all`: a question of which the answer has rows, so that the draws are not vacuous. */
+function answersAreSums({ receipts, questions, before, during }: Draws, all: Asked): void {
+  const machine = openMachine()
+  try {
+    createKeys(machine)
+    writeAll(machine, receipts)
+    fill(machine, before)
+    for (const asked of questions) expect(explored(machine, asked, () => fill(machine, during))).toEqual(expected(receipts, asked))
+    expect(explored(machine, all, () => undefined)).toEqual(expected(receipts, all))
+    expect(machine.differences()).toEqual([])
+  } finally {
+    machine.close()
+  }
+}
+
 test('for random receipts, questions and fills between the parts of an answer, its rows are the sums of the receipts', () => {
+  const all: Asked = { fromHour: FIRST_HOUR, toHour: FIRST_HOUR + 48, by: ['key'], step: null, only: {} }
   fc.assert(
-    fc.property(
-      fc.array(drawn, { minLength: 8, maxLength: 40 }),
-      fc.array(question, { minLength: 4, maxLength: 8 }),
-      fc.integer({ min: 0, max: 30 }),
-      fc.integer({ min: 0, max: 4 }),
-      (receipts, questions, before, during) => {
-        const machine = openMachine()
-        try {
-          createKeys(machine)
-          writeAll(machine, receipts)
-          fill(machine, before)
-          for (const asked of questions) expect(explored(machine, asked, () => fill(machine, during))).toEqual(expected(receipts, asked))
-          // The draws are not vacuous: of some question the answer has rows.
-          const all = { fromHour: FIRST_HOUR, toHour: FIRST_HOUR + 48, by: ['key' as const], step: null, only: {} }
-          expect(explored(machine, all, () => undefined)).toEqual(expected(receipts, all))
-          expect(machine.differences()).toEqual([])
-        } finally {
-          machine.close()
-        }
-      },
-    ),
+    fc.property(draws(drawn, question), (draw) => answersAreSums(draw, all)),
     { numRuns: runs(12) },
   )
 }, 120_000)
+
+test('over ends of weeks, months, a year and a leap February, rows by week and by month are the sums of the receipts of those', () => {
+  const all: Asked = { fromHour: FIRST_HOUR, toHour: FIRST_HOUR + LAST, by: ['model'], step: 'month', only: {} }
+  fc.assert(
+    fc.property(draws(far, farQuestion), (draw) => answersAreSums(draw, all)),
+    { numRuns: runs(8) },
+  )
+}, 120_000)
+
+test('a statement has each day of 1970 to 2401 in the step of the calendar', () => {
+  const machine = openMachine()
+  try {
+    for (const step of STEPS) {
+      const found = machine.db
+        .query<{ hour: bigint; start: bigint }, []>(
+          `WITH RECURSIVE u(hour) AS (SELECT CAST(0 AS BIGINT) UNION ALL SELECT hour + 23 FROM u WHERE hour < 3784000)
+          SELECT u.hour AS hour, CAST(${HOUR_OF_STEP[step]} AS BIGINT) AS start FROM u`,
+        )
+        .all()
+      expect(found.length).toBeGreaterThan(157_000)
+      expect(found.find(({ hour, start }) => Number(start) !== stepAt(Number(hour), step))).toBeUndefined()
+    }
+  } finally {
+    machine.close()
+  }
+})
 
 test('rows and mark of a part are of one moment, however often rows are filled while it is read', () => {
   const path = makePath()

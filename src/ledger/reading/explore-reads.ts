@@ -35,9 +35,9 @@ export type ExploreSums = Readonly<{
 
 /** `name`: of a key or an account. */
 type Thing = Readonly<{ id: string; name: string }>
-/** `hour`: of hours, or the first one of a day; 0 for the whole span. `things`: in the order of `by`. */
+/** `hour`: the first one of the step; 0 for the whole span. `things`: in the order of `by`. */
 export type ExploreRow = ExploreSums & Readonly<{ hour: number; things: readonly Thing[] }>
-/** Several parts may have rows of the same hour and things. */
+/** Several parts may have rows of the same step and things. */
 export type ExplorePart = Readonly<{ rows: readonly ExploreRow[]; next: string | null }>
 
 /** How many rows by hour a part looks at, where nearly each may be one of the answer (`fine`) fewer; and how many receipts. */

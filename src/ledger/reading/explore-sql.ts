@@ -91,11 +91,18 @@ const SUMS = [
   limbsAs('upstream_cost_picos', 'upstreamCost'),
 ].join(', ')
 
-const HOUR_OF_STEP: Readonly<Record<Step, string>> = {
+const DAY = '(u.hour / 24)'
+/** Of days since 1 March of the year 0, in integers alone: of the century in 400 years, of the year in the century, of the month in a year from March on. */
+const DAY_OF_CENTURY = `((4 * (${DAY} + 719468) + 3) % 146097 / 4)`
+const DAY_OF_YEAR = `((4 * ${DAY_OF_CENTURY} + 3) % 1461 / 4)`
+const DAY_OF_MONTH = `((5 * ${DAY_OF_YEAR} + 461) % 153 / 5)`
+
+/** The same as `stepAt`; a row for each hour or day would be read, sent and added up for nothing. The first Monday is day 4: from day -3 on nothing below zero is divided. */
+export const HOUR_OF_STEP: Readonly<Record<Step, string>> = {
   hour: 'u.hour',
-  day: 'u.hour / 24 * 24',
-  week: 'u.hour / 24 * 24',
-  month: 'u.hour / 24 * 24',
+  day: `${DAY} * 24`,
+  week: `((${DAY} + 3) / 7 * 7 - 3) * 24`,
+  month: `(${DAY} - ${DAY_OF_MONTH}) * 24`,
 }
 
 type Asked = Readonly<{ from: 'walk' | 'tail'; by: readonly Dimension[]; step: Step | null; only: ExploreFilters }>

@@ -1,6 +1,5 @@
 /** Puts together the parts of what was used: a row for each step and its things, and the sums of each thing over all steps. Rules: pages.md "Explore"; ledger.md "Hours". */
 
-import { stepAt } from '../../core/explore.ts'
 import { picos, ZERO } from '../../core/money.ts'
 import { addUsage, NO_USAGE } from '../../core/usage.ts'
 import type { ExplorePart, ExploreQuery, ExploreRow, ExploreSums } from './explore-reads.ts'
@@ -49,30 +48,24 @@ const idOf = ({ things }: ExploreRow): string => JSON.stringify(things.map(({ id
 
 /** Adds up rows of the same step and things, as they come. */
 class Explored {
-  readonly #step: ExploreQuery['step']
   readonly #rows = new Map<string, ExploredRow>()
 
-  constructor({ step }: Pick<ExploreQuery, 'step'>) {
-    this.#step = step
+  get size(): number {
+    return this.#rows.size
   }
 
   *add(rows: readonly ExploreRow[]): Work<void> {
     for (const row of rows) {
-      const hour = this.#step === null ? 0 : stepAt(row.hour, this.#step)
       const id = idOf(row)
-      const place = `${hour} ${id}`
+      const place = `${row.hour} ${id}`
       const known = this.#rows.get(place)
-      this.#rows.set(place, { id, ...row, ...(known === undefined ? {} : addSums(known, row)), hour })
+      this.#rows.set(place, { id, ...row, ...(known === undefined ? {} : addSums(known, row)) })
       yield
     }
   }
 
   *addSlice(slice: string): Work<void> {
     yield* this.add(rowsIn(slice))
-  }
-
-  get size(): number {
-    return this.#rows.size
   }
 
   /** By time, and of one step the dearest first. */
@@ -99,7 +92,7 @@ export async function wholeExplored(
   client: string,
   { query, rowsMax = ROWS_MAX, turn }: Whole,
 ): Promise<ExploreFound | Unread> {
-  const explored = new Explored(query)
+  const explored = new Explored()
   for (let after: string | undefined; ; ) {
     const part = await reports.ask<'explore'>(client, { kind: 'explore', ...query, after })
     if (part === undefined) return 'unavailable'
@@ -115,7 +108,7 @@ export async function wholeExplored(
 
 /** The same for a process that reads the ledger itself. */
 export function exploredBy(partOf: (query: ExploreQuery) => ExplorePart | undefined, query: Omit<ExploreQuery, 'after'>): ExploreFound {
-  const explored = new Explored(query)
+  const explored = new Explored()
   for (let after: string | undefined; ; ) {
     const part = partOf({ ...query, after })
     atOnce(explored.add(part?.rows ?? []))
