@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../support/free-port.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { FORMATS, question } from '../support/stage.ts'
 import { until } from '../support/until.ts'
@@ -33,14 +34,6 @@ const settings = (key: string): string =>
     'litellm_settings: { telemetry: false }',
   ].join('\n')
 
-/** A port that was free a moment ago: the proxy cannot be given port 0. */
-async function freePort(): Promise<number> {
-  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
-  const { port } = server
-  await server.stop(true)
-  return port ?? 0
-}
-
 const isUp = async (url: string): Promise<boolean> => {
   try {
     return (await fetch(`${url}/health/liveliness`)).ok
@@ -55,7 +48,7 @@ describe.skipIf(PROGRAM === undefined)('LiteLLM as an upstream', () => {
     behind = await startTestGateway()
     const config = join(folder, 'litellm.yaml')
     writeFileSync(config, settings(await behind.createKey({ balanceUsd: '10' })))
-    const port = await freePort()
+    const port = freePort()
     const url = `http://127.0.0.1:${port}`
     const env = { ...process.env, LITELLM_LOCAL_MODEL_COST_MAP: 'True', NO_PROXY: '*', no_proxy: '*' }
     proxy = Bun.spawn([PROGRAM ?? '', '--config', config, '--host', '127.0.0.1', '--port', String(port)], {

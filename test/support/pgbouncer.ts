@@ -5,6 +5,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
+import { freePort } from './free-port.ts'
 import { throughPort } from './nodes.ts'
 import { until } from './until.ts'
 
@@ -48,11 +49,4 @@ async function isServing(url: string): Promise<boolean> {
   )
   await sql.close()
   return isThere
-}
-
-function freePort(): number {
-  const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
-  const { port } = server
-  server.stop(true)
-  return port
 }

@@ -5,10 +5,10 @@
  */
 
 import { spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SQL } from 'bun'
+import { likelyFreePort } from './free-port.ts'
 import { control, copyCluster, copyData, PASSWORD, versionIn, writeForServer } from './postgres-cluster.ts'
 import { until } from './until.ts'
 
@@ -176,6 +176,3 @@ function isRunning(pid: number): boolean {
   const path = `/proc/${pid}/stat`
   return existsSync(path) && !readFileSync(path, 'utf8').includes(') Z ')
 }
-
-/** Below those that the kernel gives away, so that nothing takes it while the server is stopped; a server that meets another one there tries the next. */
-const likelyFreePort = (): number => 10_000 + randomInt(22_000)

@@ -5,6 +5,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
+import { freePort } from '../../support/free-port.ts'
 import { until } from '../../support/until.ts'
 import { Workplace } from '../run.ts'
 import type { Document } from './look.ts'
@@ -17,14 +18,6 @@ const START_MS = 120_000
 let folder: string
 let server: ReturnType<typeof Bun.spawn> | undefined
 let url: string
-
-/** A port that was free a moment ago: the server cannot be given port 0. */
-async function freePort(): Promise<number> {
-  const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
-  const { port } = taken
-  await taken.stop(true)
-  return port ?? 0
-}
 
 async function ask(text: string): Promise<void> {
   const sql = new SQL(url, { max: 1 })
@@ -44,7 +37,7 @@ beforeAll(async () => {
   await Bun.write(init, "CREATE DATABASE oneapi;\nCREATE USER 'me'@'%' IDENTIFIED BY 'hush';\nGRANT ALL ON oneapi.* TO 'me'@'%';\n")
   const install = Bun.spawn(['mariadb-install-db', ...own, '--skip-test-db'], { stdout: 'ignore', stderr: 'ignore' })
   expect(await install.exited).toBe(0)
-  const port = await freePort()
+  const port = freePort()
   const at = [`--port=${port}`, '--bind-address=127.0.0.1', '--skip-name-resolve', `--socket=${join(folder, 's')}`, `--init-file=${init}`]
   server = Bun.spawn(['mariadbd', ...own, ...at], { stdout: 'ignore', stderr: 'ignore' })
   url = `mysql://me:hush@127.0.0.1:${port}/oneapi`
