@@ -63,7 +63,6 @@ const SpentChart = ({ found, show, marks }: Readonly<{ found: Spent; show: Showi
       }
     })
   }, [found])
-  const step = step_s === 3_600 ? 'by hour' : 'by day'
   return (
     <div class="card chart-card">
       <p class="readout">
@@ -72,7 +71,7 @@ const SpentChart = ({ found, show, marks }: Readonly<{ found: Spent; show: Showi
             <strong>
               <a href={requestsOf(found)}>{showUsd(total.cost_usd)}</a>
             </strong>{' '}
-            {step}, {changeText(usdNumber(total.cost_usd), usdNumber(total.before_usd))} on the time before
+            by {stepOf(step_s)}, {changeText(usdNumber(total.cost_usd), usdNumber(total.before_usd))} on the time before
             {hasUpstreamCost(total) && `, ${showUsd(upstreamCostOf(total) ?? '0')} at the upstreams`}
           </>
         ) : (
@@ -94,6 +93,8 @@ const SpentChart = ({ found, show, marks }: Readonly<{ found: Spent; show: Showi
     </div>
   )
 }
+
+const stepOf = (stepS: number): 'hour' | 'day' => (stepS === 3_600 ? 'hour' : 'day')
 
 type Row = Spent['data'][number]
 
@@ -134,16 +135,13 @@ const SpentTable = ({ found }: Readonly<{ found: Spent }>) => {
   )
 }
 
-const DAY_MS = 86_400_000
-
 /** What of the spend is no charge, or no exact one; and the way to all of it. */
-const Sums = ({ found: { by, from, to, total } }: Readonly<{ found: Spent }>) => {
+const Sums = ({ found: { by, from, to, step_s, total } }: Readonly<{ found: Spent }>) => {
   const days = { from: from.slice(0, 10), to: new Date(Date.parse(to) - 1).toISOString().slice(0, 10) }
-  const step = Date.parse(to) - Date.parse(from) > 2 * DAY_MS ? 'day' : 'hour'
   return (
     <p class="quiet">
       <Usd exact={total.waived_usd} /> not charged, <Usd exact={total.estimated_usd} /> estimated.{' '}
-      <a href={`/console/explore${exploreSearch({ ...days, by, step })}`}>Explore</a> ·{' '}
+      <a href={`/console/explore${exploreSearch({ ...days, by, step: stepOf(step_s) })}`}>Explore</a> ·{' '}
       <a href={`/console/margin?${new URLSearchParams(days)}`}>Margin</a>
     </p>
   )
