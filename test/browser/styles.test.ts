@@ -37,7 +37,7 @@ const ACTS: Readonly<Record<string, (section: Locator, page: Page) => Promise<Lo
     await section.locator('summary').click()
     return section
   },
-  'Menus, of a row': press('Acts on laptop'),
+  'Menus, of a row': press('Actions for laptop'),
   'Dialogs, open': async (section, page) => {
     await press('Open a dialog')(section)
     return page.getByRole('dialog')

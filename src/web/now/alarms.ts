@@ -157,7 +157,7 @@ const STANDING = {
   },
   slowCommits: { title: 'Commits are slow', todo: 'Every answer waits for its commit. Look what else writes to this disk.' },
   noneLeft: { title: 'No upstream is left', todo: 'Requests are answered 503. Put one back, or see why they fail.', isUrgent: true },
-  out: { title: 'NAME is out', todo: 'An operator took it out. Put it back on the Upstreams page when it is well.' },
+  out: { title: 'NAME is out', todo: 'An operator took it out. Put it back on the Upstreams page when it works again.' },
   broken: {
     title: 'NAME takes no calls for some models',
     todo: 'It failed too often and is tried again by itself. If it stays so, look at the vendor’s status, or take it out.',

@@ -15,7 +15,7 @@ export function RowMenu({ of, acts }: Readonly<{ of: string; acts: readonly RowA
   const menu = useRef<HTMLDivElement>(null)
   return (
     <>
-      <button ref={button} type="button" class="small" popovertarget={id} aria-label={`Acts on ${of}`}>
+      <button ref={button} type="button" class="small" popovertarget={id} aria-label={`Actions for ${of}`}>
         <span aria-hidden="true">⋯</span>
       </button>
       <div ref={menu} id={id} popover="auto" class="menu-open row-menu" onToggle={() => place(button.current, menu.current)}>

@@ -123,7 +123,12 @@ const footCell = <Row,>({ usd }: Column<Row>, foot: ComponentChildren, places: n
 const nameOf = <Row,>({ name, isQuiet }: Column<Row>): string => (isQuiet ? '' : name)
 
 const classOf = <Row,>(column: Column<Row>): string | undefined =>
-  [isFigure(column) ? 'figure' : '', column.isWide ? 'off-phone' : '', column.onCard === undefined ? '' : `card-${column.onCard}`]
+  [
+    isFigure(column) ? 'figure' : '',
+    column.isQuiet ? 'end' : '',
+    column.isWide ? 'off-phone' : '',
+    column.onCard === undefined ? '' : `card-${column.onCard}`,
+  ]
     .filter((one) => one !== '')
     .join(' ') || undefined
 

@@ -8,7 +8,7 @@ import { problemWords } from './delivery.words.ts'
 
 export const WORDS = {
   title: 'Alerts',
-  lede: 'Be told once when money runs low, a day becomes dear or a key ends.',
+  lede: 'Get a message when the balance runs low, a day costs much or a key is about to expire.',
   make: 'New alert',
   none: 'No alerts yet.',
   noneReader: 'An owner of this account can set them.',
@@ -21,9 +21,9 @@ export const WORDS = {
   addWebhook: 'New webhook',
   secret: 'Copy it now: it is shown this once. By it your program knows that a message is ours.',
   deliveries: 'Deliveries',
-  deliveriesLede: 'What was told, and what came of it. A failure is tried again for a day.',
-  deliveriesNone: 'Nothing was told yet. An alert’s Test button sends a trial.',
-  remove: 'It is gone at once; what it told stays in the list.',
+  deliveriesLede: 'What was sent, and whether it arrived. A failure is tried again for a day.',
+  deliveriesNone: 'Nothing was sent yet. An alert’s Test button sends a trial.',
+  remove: 'It is deleted at once; what it sent stays in the list.',
 } as const
 
 export const KINDS: readonly Readonly<{ value: Kind; text: string }>[] = [
@@ -91,9 +91,9 @@ export function deliveryWords({ state, attempts, next_at, last_problem }: Delive
     case 'delivered':
       return ['good', 'delivered', attempts > 1 ? `at try ${attempts}` : '']
     case 'failed':
-      return ['bad', 'given up', problem]
+      return ['bad', 'failed', problem]
     case 'waiting':
-      if (attempts === 0 || next_at === null) return ['quiet', 'on its way', '']
-      return ['wary', 'waits', `${problem} Next try ${Date.parse(next_at) <= nowMs ? 'now' : showAgo(next_at, nowMs)}.`]
+      if (attempts === 0 || next_at === null) return ['quiet', 'sending', '']
+      return ['wary', 'retrying', `${problem} Next try ${Date.parse(next_at) <= nowMs ? 'now' : showAgo(next_at, nowMs)}.`]
   }
 }

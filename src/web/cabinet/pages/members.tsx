@@ -21,15 +21,15 @@ import { Telegram } from './telegram.tsx'
 
 const WORDS = {
   title: 'Members',
-  lede: 'Owners make keys, pay and invite; readers look.',
+  lede: 'Owners manage keys, payments and members; readers can only look.',
   invite: 'Invite a person',
   remove: 'They are signed out at once. Keys stay as they are.',
   withdraw: 'The link that was sent works no more.',
 } as const
 
 const ROLES = [
-  { value: 'owner', text: 'Owner: may do everything here' },
-  { value: 'reader', text: 'Reader: looks only' },
+  { value: 'owner', text: 'Owner: full access' },
+  { value: 'reader', text: 'Reader: can only look' },
 ]
 type Role = 'owner' | 'reader'
 const roleOf = (value: string): Role => (value === 'owner' ? 'owner' : 'reader')

@@ -69,8 +69,10 @@ export const Requests = ({ account }: AccountPageProps) => {
         </a>
       </PageHead>
       <RequestFilters accountId={account.id} filters={filters} show={show} open={(request) => show({ request })} />
-      <DearestFirst order={order} />
-      <ZoneChoice />
+      <div class="controls">
+        <DearestFirst order={order} />
+        <ZoneChoice />
+      </div>
       <Show loaded={loaded} again={again} lines={14}>
         {({ data, next_cursor, looked_back_to, ordered }) => (
           <>

@@ -56,7 +56,7 @@ const Opened = ({ account, turn, changed }: Readonly<{ account: Account; turn: n
         <div class="titled">
           <AccountState isActive={account.is_active} />
           <CopyText text={account.id} label="account id" />
-          <a href={`/console/audit?target=${encodeURIComponent(account.id)}`}>What was done to it</a>
+          <a href={`/console/audit?target=${encodeURIComponent(account.id)}`}>Audit log</a>
         </div>
         <Figures account={account} />
         {account.holds.length > 0 && <Holds account={account} />}

@@ -112,8 +112,8 @@ const Everybody = ({ people, open }: Readonly<{ people: readonly Person[]; open:
           <RowMenu
             of={person.email}
             acts={[
-              { text: 'Give a link…', run: () => open({ what: 'link', person }) },
-              { text: 'Put out…', run: () => open({ what: 'remove', person }) },
+              { text: 'Create a link…', run: () => open({ what: 'link', person }) },
+              { text: 'Remove access…', run: () => open({ what: 'remove', person }) },
             ]}
           />
         ),
@@ -190,20 +190,20 @@ const RemovePerson = ({ person, close, removed }: Readonly<{ person: Person; clo
   const isWord = from === 'everything' || from === 'console'
   return (
     <ActDialog
-      title={`Put ${email} out`}
-      button="Put out"
+      title={`Remove access of ${email}`}
+      button="Remove access"
       kind="danger"
       close={close}
       send={({ reason }) => api.people.remove.post(isWord ? { email, from, reason } : { email, from: 'account', account_id: from, reason })}
       done={() => {
-        tell(`${email} is out`)
+        tell(`The access of ${email} is removed`)
         close()
         removed()
       }}
     >
       {() => (
         <Choice
-          label="Of"
+          label="To"
           hint="Sessions, links and open invitations end with it, at once"
           options={options}
           value={from}

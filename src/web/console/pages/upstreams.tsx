@@ -29,7 +29,7 @@ export const UpstreamsPage = () => {
   const close = (): void => setChanging(undefined)
   return (
     <>
-      <PageHead title="Upstreams" lede="Priority first, then the conversation’s own upstream, then the lesser loaded of two." />
+      <PageHead title="Upstreams" lede="Priority first, then the conversation’s own upstream, then the less loaded of two." />
       <Show loaded={loaded} again={again} lines={8}>
         {({ data }) => (
           <div class="stack">
@@ -114,7 +114,7 @@ const Lines = ({ name, lines }: Readonly<{ name: string; lines: readonly ModelRo
   <Table
     label={`Models of ${name}`}
     columns={[
-      { name: 'Model there', cell: ({ model }: ModelRow) => model },
+      { name: 'Upstream model', cell: ({ model }: ModelRow) => model },
       { name: 'Breaker', cell: ({ breaker, probe_in_ms }) => <BreakerState breaker={breaker} probeInMs={probe_in_ms} /> },
       { name: 'First event', isFigure: true, cell: ({ first_event_ms }) => (first_event_ms === null ? '–' : showDuration(first_event_ms)) },
       { name: 'Share of weight', isFigure: true, cell: ({ share }) => `${share * 100} %` },
