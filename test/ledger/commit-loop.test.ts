@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { picos, ZERO } from '../../src/core/money.ts'
 import { Wallets } from '../../src/ledger/admission/wallets.ts'
 import type { LeaseAnswer, LeaseAsk } from '../../src/ledger/lease-move.ts'
-import type { Answer, Task } from '../../src/ledger/task.ts'
+import { type Answer, isRead, type Task } from '../../src/ledger/task.ts'
 import type { Committed } from '../../src/ledger/thread-messages.ts'
 import { CommitLoop } from '../../src/ledger/writing/commit-loop.ts'
 import { Spill } from '../../src/ledger/writing/spill.ts'
@@ -57,7 +57,7 @@ function makeLoop(retryMs = 0) {
     apply: (tasks, unsettled = new Set()) => {
       state.apart = [...unsettled]
       state.applies++
-      if (!state.canApply) return { kind: 'failed', problem: 'away' }
+      if (!state.canApply && !tasks.every(isRead)) return { kind: 'failed', problem: 'away' }
       if (state.areRowsLocked)
         return { kind: 'applied', answers: tasks.map(() => 'unavailable'), changes: [], faults: [], held: new Set(tasks) }
       state.done.push(...tasks.map(({ kind }) => kind))
@@ -150,4 +150,18 @@ test('what comes again after a failure, and what waited for a lock, stands befor
     expect([way, settled()]).toEqual([way, numbers])
     loop.close()
   }
+})
+
+test('an Idempotency-Key is looked up behind the settles that were sent before it, also while their commit fails: one of them may use it up', async () => {
+  const { loop, settle, state, answers } = makeLoop(60_000)
+  const asked = (number: number): boolean => answers().some((answered) => answered.number === number)
+  state.canApply = false
+  const find: Task = { kind: 'findIdempotency', keyId: 'key_1', headerHash: new Uint8Array(32), now: 0 }
+  loop.add([settle('req_1'), find, { kind: 'foreignHeads' } as const].map((task, index) => ({ number: index + 1, task })))
+  await until(() => asked(3), 'what settles do not change is read meanwhile')
+  expect(state.done).toEqual(['foreignHeads'])
+  state.canApply = true
+  await until(() => asked(2), 'it is looked up')
+  expect(state.done).toEqual(['foreignHeads', 'settle', 'findIdempotency'])
+  loop.close()
 })

@@ -60,32 +60,39 @@ async function openHub() {
     isAlive = false
   }
   const hasGone = (): boolean => posted.some((message) => message.kind === 'relayGoes' && message.boot === BOOT)
+  /** The thread has written all that the relay has ended. */
+  const tellGone = (): void => heard.thread?.onRelay?.({ kind: 'relayGone', boot: BOOT })
   /** How often a thread was told that all relays are known. */
   const known = (): number => posted.filter(({ kind }) => kind === 'relaysKnown').length
-  return { hub, connect, close, die, isRunning, hasGone, known, join, beginThread, endThread: () => heard.thread?.onEnd() }
+  return { hub, connect, close, die, isRunning, hasGone, tellGone, known, join, beginThread, endThread: () => heard.thread?.onEnd() }
 }
 
-test('a relay that dies while it joins again leaves no claim, and the thread frees its leases', async () => {
-  const { hub, connect, close, die, isRunning, hasGone } = await openHub()
+test('a relay that dies while it joins again leaves no claim once the thread has its ends, and the thread frees its leases', async () => {
+  const { hub, connect, close, die, isRunning, hasGone, tellGone } = await openHub()
   try {
     close()
     const closeAgain = connect({ ...HELLO, isNew: false, held: { ...HELLO.held, claims: [CLAIM] } })
     die()
     closeAgain()
-    await until(() => !isRunning(), 'its claim is free')
-    expect(hasGone()).toBe(true)
+    await until(hasGone, 'the thread frees its leases')
+    expect(isRunning()).toBe(true)
+    tellGone()
+    expect(isRunning()).toBe(false)
   } finally {
     hub.close()
   }
 })
 
-test('a relay that dies after the thread has ended leaves no claim for the relays that go on', async () => {
-  const { hub, close, die, isRunning, endThread } = await openHub()
+test('a relay that dies after the thread has ended leaves no claim once another thread has read what it kept', async () => {
+  const { hub, close, die, isRunning, beginThread, endThread } = await openHub()
   try {
     endThread()
     die()
     close()
-    await until(() => !isRunning(), 'its claim is free')
+    await hub.whenEmpty()
+    expect(isRunning()).toBe(true)
+    await beginThread()
+    expect(isRunning()).toBe(false)
   } finally {
     hub.close()
   }

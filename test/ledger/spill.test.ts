@@ -23,6 +23,7 @@ import {
   openTestLedger,
   operateTask,
   settlement,
+  sha256,
   usd,
 } from '../support/ledger.ts'
 import { startThread } from '../support/threads.ts'
@@ -39,10 +40,10 @@ function machineWithSpill(path = makePath()) {
   spill.reserve(SPILL_BYTES)
   const told: Committed[] = []
   const loop = new CommitLoop(machine.ledger, spill, (committed) => told.push(committed), 50)
-  const settle = (requestId: string): Task => {
+  const settle = (requestId: string, more: Parameters<typeof settlement>[2] = {}): Task => {
     machine.ask(holdTask(requestId, 'key_a', usd('0.001')))
     const debit = machine.wallets.settle(
-      settlement(requestId, { input: 1 }, { upstream: { name: 'main', model: 'vendor', messageId: 'msg' } }),
+      settlement(requestId, { input: 1 }, { upstream: { name: 'main', model: 'vendor', messageId: 'msg' }, ...more }),
     )
     if (debit === undefined) throw new Error('not held')
     return { kind: 'settle', debit }
@@ -83,6 +84,34 @@ test('what was acknowledged for a relay while the ledger could not be written is
   expect(told.flatMap(({ replayed = [] }) => replayed)).toEqual(['req_1'])
   expect(balanceAt(path, 'key_a')?.availablePicos).toBe(picos(usd('10') - COST))
   expect(told.flatMap(({ faults }) => faults).filter(({ kind }) => kind === 'node')).toEqual([])
+})
+
+test('a header that a settle uses up is not called free while the settle waits or is in the spill', async () => {
+  const { machine, loop, told, settle, fail } = machineWithSpill()
+  const headerHash = sha256('again')
+  const find: Task = { kind: 'findIdempotency', keyId: 'key_a', headerHash, now: NOW }
+  const idempotency = { headerHash, bodyHash: sha256('body'), expiresAt: NOW + 1_000_000 }
+  const ends = Array.from({ length: 300 }, (_, n) => ({ number: n + 1, task: settle(`req_${n}`, n === 0 ? { idempotency } : {}) }))
+  const heard = (number: number): unknown => told.flatMap(({ answers }) => answers).find((answered) => answered.number === number)
+  fail(true)
+  loop.add([...ends, { number: 301, task: find }], machine.wallets.prices)
+  await until(() => heard(301) !== undefined, 'it is looked up')
+  expect(answersIn(told)).toEqual([...ends.map(() => 'spilled'), 'unavailable'])
+  loop.add([
+    { number: 302, task: find },
+    { number: 303, task: { ...find, headerHash: sha256('other') } },
+  ])
+  await until(() => heard(303) !== undefined, 'they are looked up')
+  expect([302, 303].map(heard)).toMatchObject([{ answer: 'unavailable' }, { answer: 'unavailable' }])
+  fail(false)
+  await until(() => told.at(-1)?.isWritable === true, 'the storage works again')
+  loop.add([
+    { number: 304, task: find },
+    { number: 305, task: { ...find, headerHash: sha256('other') } },
+  ])
+  await until(() => heard(305) !== undefined, 'they are looked up')
+  expect([304, 305].map(heard)).toMatchObject([{ answer: { requestId: 'req_0' } }, { answer: undefined }])
+  loop.close()
 })
 
 test('what cannot be committed is kept and acknowledged, and is in the ledger once when the storage works again', async () => {

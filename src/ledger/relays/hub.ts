@@ -93,7 +93,10 @@ export class RelayHub implements Relays {
     })
     thread.opened.then(
       (opened) => {
-        if ('recovered' in opened) this.#thread = thread
+        if (!('recovered' in opened)) return
+        this.#thread = thread
+        // A thread that opens the ledger reads first what relays have kept.
+        this.#options.state.endClaims()
       },
       () => undefined,
     )
@@ -130,6 +133,7 @@ export class RelayHub implements Relays {
 
   #onRelay(message: RelayMessage): void {
     if (message.kind === 'relayGone') {
+      this.#options.state.endClaims([message.boot])
       this.#living.find(({ boot }) => boot === message.boot)?.connection?.send({ kind: 'left' })
       return
     }

@@ -56,6 +56,8 @@ export class SharedState {
   readonly #rates = new CountedRates()
   readonly #claims = new RelayClaims()
   readonly #kept: KeptElsewhere
+  /** Boots of relays that are gone, and whose ends may not be in the ledger yet. */
+  readonly #gone = new Set<number>()
 
   constructor(kept: KeptElsewhere) {
     this.#kept = kept
@@ -94,11 +96,19 @@ export class SharedState {
     this.#rates.join(boot, running)
   }
 
-  /** To be called when a relay is gone: everything that it had ends. */
+  /** To be called when a relay is gone: everything that it had ends, but for its claims. */
   leave(boot: number): void {
-    this.#claims.leave(boot)
     this.#limits.leave(boot)
     this.#rates.leave(boot)
     this.follows.leave(boot)
+    this.#gone.add(boot)
+  }
+
+  /** To be called when the ledger has all ends of a relay that is gone, by default of all of them: until then a request that it may have charged would pass for a new one. */
+  endClaims(boots: Iterable<number> = this.#gone): void {
+    for (const boot of boots) {
+      this.#gone.delete(boot)
+      this.#claims.leave(boot)
+    }
   }
 }

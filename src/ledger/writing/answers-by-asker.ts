@@ -11,10 +11,12 @@ export const NO_ANSWERS: AnswersByAsker = new Map<undefined, never>()
 
 type Collected = { settled: number[]; answers: { number: number; answer: Answer }[] }
 
-export const answersTo = (batch: readonly NumberedTask[], { answers, held }: Applied): AnswersByAsker =>
+/** While the spill keeps settles, a header that no receipt has used is not known to be free: one of them may use it. */
+export const answersTo = (batch: readonly NumberedTask[], { answers, held }: Applied, isSpillEmpty: boolean): AnswersByAsker =>
   byAsker(
     batch,
-    (_, index) => answers[index],
+    ({ task }, index) =>
+      !isSpillEmpty && task.kind === 'findIdempotency' && answers[index] === undefined ? 'unavailable' : answers[index],
     ({ task }) => held.has(task),
   )
 

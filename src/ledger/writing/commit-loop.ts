@@ -130,7 +130,7 @@ export class CommitLoop {
       this.#isWritable = true
     }
     const { changes, faults, news } = applied
-    this.#tellEach(answersTo(batch, applied), {
+    this.#tellEach(answersTo(batch, applied, this.#spill.isEmpty), {
       changes,
       faults,
       ...(news === undefined ? {} : { news }),
@@ -142,25 +142,25 @@ export class CommitLoop {
   }
 
   /**
-   * Reads need no commit and are answered now, except reads of wallets, which stay behind the writes that were sent before them. Writes wait for the next
+   * Reads need no commit and are answered now, except those that settles change, which stay behind the writes that were sent before them. Writes wait for the next
    * attempt, or are given up.
    */
   #afterFailure(batch: readonly NumberedTask[]): void {
-    const reads = batch.filter(({ task }) => isRead(task) && task.kind !== 'keyStates')
-    const walletReads = batch.filter(({ task }) => task.kind === 'keyStates')
+    const reads = batch.filter(({ task }) => isRead(task) && !isOfSettles(task))
+    const late = batch.filter(({ task }) => isOfSettles(task))
     const writes = batch.filter(({ task }) => !isRead(task))
     this.#held.forgetAll()
     // The time is noted before the reads, which may themselves wait for the storage.
     this.#firstFailureMs ??= performance.now()
     if (reads.length > 0) this.#commit(reads)
     if (this.#isWritable && !this.#isFenced && performance.now() - this.#firstFailureMs < this.#retryMs) {
-      this.#queue = [...writes, ...walletReads, ...this.#queue]
+      this.#queue = [...writes, ...late, ...this.#queue]
       setTimeout(() => this.#flush(), RETRY_PAUSE_MS)
       return
     }
     this.#firstFailureMs = undefined
     this.#keepOrRefuse(writes)
-    if (walletReads.length > 0) this.#commit(walletReads)
+    if (late.length > 0) this.#commit(late)
     if (this.#queue.length > 0) this.#schedule()
     this.#probe()
   }
@@ -238,4 +238,6 @@ export class CommitLoop {
 }
 
 const NOTHING = { kind: 'committed', settled: new Float64Array(), answers: [], changes: [], faults: [] } as const
+/** Wallets, and the Idempotency-Keys that are used up. */
+const isOfSettles = ({ kind }: Task): boolean => kind === 'keyStates' || kind === 'findIdempotency'
 const isSpilled = (task: Task): boolean => task.kind === 'settle' && canSpill(task)
