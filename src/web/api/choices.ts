@@ -1,5 +1,5 @@
 /**
- * The lists from which filters are chosen: a few accounts, keys, models or upstreams by a few letters, and those that were chosen by their ids, each with its name. An
+ * The lists from which filters are chosen: a few accounts, keys, models, upstreams, actors or targets of the audit log by a few letters, and those that were chosen by their ids, each with its name. An
  * account's people choose among what is of the account. Rules: pages.md "Tables"; operator.md "Lists".
  */
 
@@ -36,18 +36,35 @@ const having = (ids: readonly string[], text: string): readonly ChoiceDocument[]
 
 const searchOf = (text: string) => ({ limit: OFFERED_MAX, ...(text === '' ? {} : { search: text }) })
 
+/** What the ledger or the people are asked for. */
+type Looked = 'account' | 'key' | 'actor' | 'target'
+const PERSON = 'person:'
+
 export function consoleChoices({ world, people, upstreams }: Site, { ask }: ConsoleActs) {
-  const offered = async (caller: Caller, of: 'account' | 'key', text: string): Promise<readonly ChoiceDocument[] | Response> => {
-    if (of === 'account') {
-      const page = await ask<'accounts'>(caller, { kind: 'accounts', ...searchOf(text) })
-      return page instanceof Response ? page : (page?.rows ?? []).map(({ id, name }) => named(id, name, id))
-    }
+  const accounts = async (caller: Caller, text: string): Promise<readonly ChoiceDocument[] | Response> => {
+    const page = await ask<'accounts'>(caller, { kind: 'accounts', ...searchOf(text) })
+    return page instanceof Response ? page : (page?.rows ?? []).map(({ id, name }) => named(id, name, id))
+  }
+  const keys = async (caller: Caller, text: string): Promise<readonly ChoiceDocument[] | Response> => {
     const page = await ask<'keys'>(caller, { kind: 'keys', ...searchOf(text) })
     if (page instanceof Response) return page
     return (page?.rows ?? []).map((key) => named(key.id, key.name, `${key.display} · ${key.accountName || key.accountId}`))
   }
-  const chosen = async (caller: Caller, of: 'account' | 'key', ids: readonly string[]): Promise<readonly ChoiceDocument[] | Response> => {
-    const names = await ask<'names'>(caller, { kind: 'names', accountIds: of === 'account' ? ids : [], keyIds: of === 'key' ? ids : [] })
+  /** People as actors of the audit log. */
+  const actors = async (text: string): Promise<readonly ChoiceDocument[]> =>
+    (await people().memberships.find(text.toLowerCase(), OFFERED_MAX)).map(({ email, name }) =>
+      named(`${PERSON}${email}`, email, name === email ? '' : name),
+    )
+  const targets = async (caller: Caller, text: string): Promise<readonly ChoiceDocument[] | Response> => {
+    const [ofAccounts, ofKeys] = [await accounts(caller, text), await keys(caller, text)]
+    if (ofAccounts instanceof Response) return ofAccounts
+    return ofKeys instanceof Response ? ofKeys : [...ofAccounts.slice(0, OFFERED_MAX / 2), ...ofKeys.slice(0, OFFERED_MAX / 2)]
+  }
+  const offered = (caller: Caller, of: Looked, text: string) =>
+    of === 'actor' ? actors(text) : { account: accounts, key: keys, target: targets }[of](caller, text)
+  const chosen = async (caller: Caller, of: Looked, ids: readonly string[]): Promise<readonly ChoiceDocument[] | Response> => {
+    if (of === 'actor') return ids.map((id) => plain(id, id.startsWith(PERSON) ? id.slice(PERSON.length) : id))
+    const names = await ask<'names'>(caller, { kind: 'names', accountIds: of === 'key' ? [] : ids, keyIds: of === 'account' ? [] : ids })
     return names instanceof Response ? names : ids.map((id) => named(id, names[id], id))
   }
   return new Elysia({ name: 'console choices', prefix: '/console/api' })
@@ -69,7 +86,7 @@ export function consoleChoices({ world, people, upstreams }: Site, { ask }: Cons
         const data = await (ids === undefined ? offered(caller, of, q.trim()) : chosen(caller, of, ids))
         return data instanceof Response ? data : { data }
       },
-      { person: true, query: queryOf(['account', 'key', 'model', 'upstream']) },
+      { person: true, query: queryOf(['account', 'key', 'model', 'upstream', 'actor', 'target']) },
     )
 }
 

@@ -15,6 +15,12 @@ type ListInput = Readonly<{ values: readonly string[]; change: (values: readonly
 /** The input of a filter of several values, which the address has with commas between. */
 export const asList = ({ value, change }: Input): ListInput => ({ values: valuesOf(value), change: (values) => change(idsText(values)) })
 
+/** The input of a filter of one value, which the address has as it is. */
+export const asOne = ({ value, change }: Input): ListInput => ({
+  values: value === '' ? [] : [value],
+  change: ([one = '']) => change(one),
+})
+
 /** `path`: the path of the page. `children`: the inputs of this list, beside the range of time, which all lists have. */
 type Options<Name extends string> = Readonly<{
   path: string

@@ -458,6 +458,16 @@ test('lists to choose from have names before ids, by the beginning of a name, an
   expect(await chosen('of=model&q=SONN')).toEqual([{ value: MODEL_ID, text: MODEL_ID, detail: '' }])
   expect(await chosen('of=upstream&q=non')).toEqual([{ value: '(none)', text: 'none', detail: '' }])
   expect((await console.get('/api/choices?of=tag')).status).toBe(400)
+  const form = { account_id: north, name: 'norbert', plan: 'default', limit_usd: null, expires_in_days: null }
+  const { id, secret } = (await made(console.post('/api/keys', { id: formId(), ...form }))) as { id: string; secret: string }
+  const detail = `sk-…${secret.slice(-4)} · North`
+  expect(await chosen('of=target&q=nor')).toEqual([{ value: north, text: 'North', detail: north }, { value: id, text: 'norbert', detail }]) // biome-ignore format: one line says it.
+  expect((await chosen(`of=target&ids=${id},${south}`)).map(({ text }) => text)).toEqual(['norbert', 'South'])
+  expect(await chosen('of=actor&q=OP@')).toEqual([{ value: 'person:op@example.com', text: 'op@example.com', detail: '' }])
+  expect(await chosen('of=actor&ids=person:op@example.com,os:root')).toEqual([
+    { value: 'person:op@example.com', text: 'op@example.com', detail: '' },
+    { value: 'os:root', text: 'os:root', detail: '' },
+  ])
 })
 
 test('requests are looked through by what an index serves, and one tells its upstream, its hold and its ids', async () => {

@@ -2,8 +2,9 @@
 
 import { useLocation } from 'preact-iso/router'
 import { type Got, useAsked } from '../../parts/ask.ts'
-import { Choice, Field } from '../../parts/field.tsx'
+import { Choice } from '../../parts/field.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
+import { Pick } from '../../parts/pick.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showMoment } from '../../parts/show-time.ts'
 import { Empty, Show } from '../../parts/state.tsx'
@@ -11,7 +12,8 @@ import { Pager, Table } from '../../parts/table.tsx'
 import { Moment } from '../../parts/time.tsx'
 import { withMoments } from '../../parts/zone.ts'
 import { api } from '../api.ts'
-import { FilterForm } from '../filter-form.tsx'
+import { ACTORS, TARGETS } from '../choices.ts'
+import { asOne, FilterForm } from '../filter-form.tsx'
 import { addressOf, type Filters, filtersOf } from '../filters.ts'
 import { Actor } from './actor.tsx'
 import { ACTIONS, sentenceOf } from './audit.words.ts'
@@ -31,12 +33,12 @@ export const AuditPage = () => {
   const filters = filtersOf(FIELDS, query)
   return (
     <>
-      <PageHead title="Audit" lede="Every act that changed something. A line is never changed." />
+      <PageHead title="Audit" lede="Every change, who made it and why. Lines are never edited." />
       <FilterForm path="/console/audit" filters={filters}>
         {(input) => (
           <>
-            <Field label="Of what (id or e-mail)" maxLength={300} autocomplete="off" {...input('target')} />
-            <Field label="By (person:… or os:…)" maxLength={300} autocomplete="off" {...input('actor')} />
+            <Pick label="Account, key or other" choices={TARGETS} most={1} {...asOne(input('target'))} />
+            <Pick label="By" choices={ACTORS} most={1} {...asOne(input('actor'))} />
             <Choice label="What" options={WHAT} {...input('action')} />
           </>
         )}
@@ -58,10 +60,10 @@ const Lines = ({ filters: given }: Readonly<{ filters: Filters<Filter> }>) => {
       {({ data, next_cursor }) => (
         <>
           {data.length === 0 ? (
-            <Empty title={next_cursor === null ? 'No act was found' : 'None among the last 10,000'} />
+            <Empty title={next_cursor === null ? 'Nothing found' : 'None among the last 10,000'} />
           ) : (
             <Table
-              label="Acts"
+              label="Audit log"
               columns={[
                 { name: 'When', cell: ({ at }: AuditEntry) => <Moment iso={at} /> },
                 { name: 'By', cell: ({ actor, address }) => <Actor actor={actor} address={address} /> },
@@ -84,7 +86,7 @@ const What = ({ line }: Readonly<{ line: AuditEntry }>) => {
   const sentence = sentenceOf(line)
   if (sentence !== undefined)
     return (
-      <span class="breaks">
+      <span class="sentence">
         {sentence.verb} <Target line={line} />
         {sentence.tail}
       </span>
@@ -99,11 +101,7 @@ const What = ({ line }: Readonly<{ line: AuditEntry }>) => {
 
 /** What the act was done to, by its name where it has one; it leads to the account, or to all that was done to it. */
 const Target = ({ line: { target, target_name } }: Readonly<{ line: AuditEntry }>) => (
-  <a
-    class="breaks"
-    title={target}
-    href={target.startsWith('acc_') ? `/console/accounts/${target}` : addressOf('/console/audit', { target })}
-  >
+  <a title={target} href={target.startsWith('acc_') ? `/console/accounts/${target}` : addressOf('/console/audit', { target })}>
     {target_name || target}
   </a>
 )

@@ -4,8 +4,10 @@ import { useState } from 'preact/hooks'
 import { CopyText } from '../../parts/copy.tsx'
 import { Dialog, SHOWN_ONCE } from '../../parts/dialog.tsx'
 import { Choice, Field } from '../../parts/field.tsx'
+import { Pick } from '../../parts/pick.tsx'
 import { ActForm } from '../act-dialog.tsx'
 import { api } from '../api.ts'
+import { ACCOUNTS } from '../choices.ts'
 
 /** `link` null: only the mail has it. */
 type Given = Readonly<{ email: string; link: string | null; is_mailed: boolean }>
@@ -26,8 +28,8 @@ const GivenLink = ({ given: { email, link, is_mailed }, close }: Readonly<{ give
 )
 
 const TO = [
-  { value: 'owner', text: 'an account, as an owner who may do all' },
-  { value: 'reader', text: 'an account, as a reader who looks' },
+  { value: 'owner', text: 'an account, as an owner with full access' },
+  { value: 'reader', text: 'an account, as a reader who can only look' },
   { value: 'operator', text: 'the console, as an operator' },
 ]
 
@@ -39,7 +41,7 @@ export const InvitePerson = ({
 }: Readonly<{ account?: Readonly<{ id: string; name: string }>; close: () => void; invited: () => void }>) => {
   const [email, setEmail] = useState('')
   const [to, setTo] = useState('owner')
-  const [accountId, setAccountId] = useState(account?.id ?? '')
+  const [accountIds, setAccountIds] = useState<readonly string[]>(account === undefined ? [] : [account.id])
   const [given, setGiven] = useState<Given>()
   const isOperator = to === 'operator'
   return (
@@ -56,7 +58,7 @@ export const InvitePerson = ({
             api.people.invite.post({
               ...form,
               email,
-              account_id: isOperator ? null : accountId.trim(),
+              account_id: isOperator ? null : (accountIds[0] ?? ''),
               role: to === 'reader' ? 'reader' : 'owner',
             })
           }
@@ -86,14 +88,14 @@ export const InvitePerson = ({
                 error={act.errorOf('role')}
               />
               {account === undefined && !isOperator && (
-                <Field
+                <Pick
                   label="Account"
-                  hint="Its id, such as acc_…"
-                  required
-                  maxLength={64}
-                  autocomplete="off"
-                  value={accountId}
-                  change={setAccountId}
+                  none="name or id"
+                  choices={ACCOUNTS}
+                  most={1}
+                  isRequired
+                  values={accountIds}
+                  change={setAccountIds}
                   error={act.errorOf('account_id')}
                 />
               )}
@@ -107,9 +109,9 @@ export const InvitePerson = ({
 
 const LINKS = [
   { value: 'password cabinet', text: 'a new password for the cabinet' },
-  { value: 'sign-in cabinet', text: 'sign in to the cabinet, once' },
+  { value: 'sign-in cabinet', text: 'signing in to the cabinet' },
   { value: 'password console', text: 'a new password for the console' },
-  { value: 'sign-in console', text: 'sign in to the console, once' },
+  { value: 'sign-in console', text: 'signing in to the console' },
 ]
 
 /** `person`: who gets the link. */
@@ -139,7 +141,9 @@ export const GiveLink = ({
           }
           done={setGiven}
         >
-          {() => <Choice label="By it one can" hint="Within the hour, once" options={options} value={choice} change={setChoice} />}
+          {() => (
+            <Choice label="The link is for" hint="It works once, within the hour" options={options} value={choice} change={setChoice} />
+          )}
         </ActForm>
       )}
     </Dialog>

@@ -1,12 +1,15 @@
 /** Tokens of the operator's API: made, shown once, revoked. Rules: operator-api.md "Tokens". */
 
 import { useState } from 'preact/hooks'
+import { TOKEN_ACCOUNTS_MAX } from '../../../core/api-token.ts'
 import { type Got, useAsked } from '../../parts/ask.ts'
 import { Badge, type Mood, stateText } from '../../parts/badge.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Choice, Field } from '../../parts/field.tsx'
 import { useKeyset } from '../../parts/keyset.ts'
 import { NameField } from '../../parts/name-and-amount.tsx'
+import { Pick } from '../../parts/pick.tsx'
+import { RowMenu } from '../../parts/row-menu.tsx'
 import { PageHead } from '../../parts/shell.tsx'
 import { showDate } from '../../parts/show-time.ts'
 import { Empty, Show } from '../../parts/state.tsx'
@@ -14,6 +17,7 @@ import { Pager, Table } from '../../parts/table.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { ActDialog, ActForm } from '../act-dialog.tsx'
 import { api } from '../api.ts'
+import { ACCOUNTS } from '../choices.ts'
 import { Secret } from './secret.tsx'
 
 type Token = Got<typeof api.tokens.get>['data'][number]
@@ -61,7 +65,7 @@ const Tokens = ({ tokens, revoke }: Readonly<{ tokens: readonly Token[]; revoke:
         ),
       },
       { name: 'State', cell: ({ state }) => <Badge mood={STATES[state]} text={stateText(state)} /> },
-      { name: 'May', cell: ({ scope }) => MAY[scope] },
+      { name: 'Scope', cell: ({ scope }) => MAY[scope] },
       {
         name: 'Accounts',
         cell: ({ accounts }) => (accounts.length === 0 ? 'all' : accounts.map((one) => <Bound key={one.id} {...one} />)),
@@ -69,13 +73,11 @@ const Tokens = ({ tokens, revoke }: Readonly<{ tokens: readonly Token[]; revoke:
       { name: 'Last used', cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Ago iso={last_used_at} />) },
       { name: 'Expires', cell: ({ expires_at }) => showDate(expires_at) },
       {
-        name: 'Acts',
+        name: 'Change',
+        isQuiet: true,
+        onCard: 'corner',
         cell: (token) =>
-          token.state === 'revoked' ? null : (
-            <button type="button" onClick={() => revoke(token)}>
-              Revoke…
-            </button>
-          ),
+          token.state === 'revoked' ? null : <RowMenu of={token.name} acts={[{ text: 'Revoke…', run: () => revoke(token) }]} />,
       },
     ]}
     rows={tokens}
@@ -90,17 +92,23 @@ const Bound = ({ id, name }: Token['accounts'][number]) => (
 )
 
 const MAY: Readonly<Record<Token['scope'], string>> = {
-  read: 'look',
-  keys: 'look; accounts and keys',
-  money: 'look; credits and codes',
+  read: 'read',
+  keys: 'read; change accounts and keys',
+  money: 'read; credits and codes',
   all: 'everything',
 }
 const SCOPES = (Object.keys(MAY) as Token['scope'][]).map((value) => ({ value, text: `${value}: ${MAY[value]}` }))
 
+const REACHES = [
+  { value: 'all', text: 'all' },
+  { value: 'some', text: `some, at most ${TOKEN_ACCOUNTS_MAX}` },
+]
+
 const MakeToken = ({ close, made }: Readonly<{ close: () => void; made: () => void }>) => {
   const [name, setName] = useState('')
   const [scope, setScope] = useState<Token['scope']>('read')
-  const [accounts, setAccounts] = useState('')
+  const [reach, setReach] = useState('all')
+  const [accounts, setAccounts] = useState<readonly string[]>([])
   const [days, setDays] = useState('90')
   const [secret, setSecret] = useState<string>()
   return (
@@ -118,7 +126,7 @@ const MakeToken = ({ close, made }: Readonly<{ close: () => void; made: () => vo
               ...form,
               name,
               scope,
-              account_ids: accounts.split(/[\s,]+/).filter((id) => id !== ''),
+              account_ids: reach === 'all' ? [] : [...accounts],
               expires_in_days: Number(days),
             })
           }
@@ -131,20 +139,25 @@ const MakeToken = ({ close, made }: Readonly<{ close: () => void; made: () => vo
             <>
               <NameField act={act} required autoFocus value={name} change={setName} />
               <Choice
-                label="May"
+                label="Scope"
                 options={SCOPES}
                 value={scope}
                 change={(value) => setScope(value as Token['scope'])}
                 error={act.errorOf('scope')}
               />
-              <Field
-                label="Only these accounts (optional)"
-                hint="Their ids, with spaces between; empty for all"
-                autocomplete="off"
-                value={accounts}
-                change={setAccounts}
-                error={act.errorOf('account_ids')}
-              />
+              <Choice label="Accounts" options={REACHES} value={reach} change={setReach} />
+              {reach === 'some' && (
+                <Pick
+                  label="Only these accounts"
+                  none="name or id"
+                  choices={ACCOUNTS}
+                  most={TOKEN_ACCOUNTS_MAX}
+                  isRequired
+                  values={accounts}
+                  change={setAccounts}
+                  error={act.errorOf('account_ids')}
+                />
+              )}
               <Field
                 label="Days until it expires"
                 hint="1 to 366"
