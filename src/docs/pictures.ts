@@ -30,11 +30,17 @@ export const pictureFileOf = (address: string): string | undefined =>
     { at: pictureAddress(name, 'dark'), file: dark },
   ]).find(({ at }) => at === address)?.file
 
-/** A picture in the reader's theme, on paper the light one; a click shows it in its own size. `alt` is HTML. Undefined: there is no such picture. */
+/**
+ * A picture in the reader's theme, on paper the light one; a click shows that side in its own size: each side is a link of its own, of which the style sheet shows one, and a
+ * browser loads no other. `alt` is HTML. Undefined: there is no such picture.
+ */
 export function pictureHtml(address: string, alt: string): string | undefined {
   const picture = PICTURES.find(({ name }) => pictureAddress(name, 'light') === address)
   if (picture === undefined) return undefined
   const { name, width, height } = picture
-  const dark = `<source media="screen and (prefers-color-scheme: dark)" srcset="${pictureAddress(name, 'dark')}">`
-  return `<a class="picture" href="${address}"><picture>${dark}<img src="${address}" alt="${alt}" width="${width}" height="${height}" loading="lazy"></picture></a>`
+  const sideHtml = (side: Side): string => {
+    const own = pictureAddress(name, side)
+    return `<a class="picture ${side}" href="${own}"><img src="${own}" alt="${alt}" width="${width}" height="${height}" loading="lazy"></a>`
+  }
+  return sideHtml('light') + sideHtml('dark')
 }

@@ -15,7 +15,7 @@ import { openBrowser } from './chromium.ts'
 
 /** What a picture was loaded from, its own size, and whether it is as wide as the text around it. */
 const seenOf = (name: string): string => `(async () => {
-  const img = document.querySelector('article img[src*="/${name}-"]')
+  const img = [...document.querySelectorAll('article img[src*="/${name}-"]')].find((one) => one.checkVisibility())
   img.scrollIntoView()
   await img.decode()
   const widths = [img, img.closest('p')].map((one) => one.getBoundingClientRect().width)
@@ -87,6 +87,8 @@ for (const colorScheme of ['light', 'dark'] as const)
     async () => {
       for (const width of [320, 1280]) {
         const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } })
+        const loaded = new Set<string>()
+        page.on('request', (request) => /-(light|dark)\.webp$/.test(request.url()) && loaded.add(request.url().split('-').at(-1) ?? ''))
         await page.goto(`${gateway.operatorUrl}/docs/operate/money`)
         for (const { name, width: own, height } of PICTURES)
           expect(await page.evaluate(seenOf(name))).toEqual([
@@ -96,8 +98,10 @@ for (const colorScheme of ['light', 'dark'] as const)
             true,
           ])
         expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
-        await page.locator('a.picture').first().click()
-        await page.waitForURL(/\/docs\/pictures\/[a-z]+-light\.webp$/)
+        await page.locator('a.picture:visible').first().click()
+        await page.waitForURL(/\/docs\/pictures\/[a-z]+-[a-z]+\.webp$/)
+        expect(new URL(page.url()).pathname).toEndWith(`-${colorScheme}.webp`)
+        expect([...loaded]).toEqual([`${colorScheme}.webp`])
         await page.close()
       }
     },

@@ -127,11 +127,14 @@ test('the pictures of these pages are the repository’s, in both themes, and ke
   expect((await get('/docs/pictures/nothing.webp')).status).toBe(404)
   const html = await (await get('/docs/operate/money')).text()
   for (const { name, width, height } of PICTURES)
-    expect(html).toMatch(
-      new RegExp(
-        `<source media="screen and \\(prefers-color-scheme: dark\\)" srcset="/docs/pictures/${name}-dark.webp"><img src="/docs/pictures/${name}-light.webp" alt="[^"]{20,}" width="${width}" height="${height}" loading="lazy">`,
-      ),
-    )
+    for (const side of ['light', 'dark'] as const) {
+      const own = pictureAddress(name, side)
+      expect(html).toMatch(
+        new RegExp(
+          `<a class="picture ${side}" href="${own}"><img src="${own}" alt="[^"]{20,}" width="${width}" height="${height}" loading="lazy"></a>`,
+        ),
+      )
+    }
 })
 
 test('each file among the pictures is shown by README, by a page for operators or by the rules', async () => {
