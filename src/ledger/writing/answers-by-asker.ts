@@ -2,6 +2,7 @@
 
 import type { Answer, NumberedTask } from '../task.ts'
 import type { Committed } from '../thread-messages.ts'
+import type { Spill } from './spill.ts'
 import type { Applied } from './store.ts'
 
 /** Answers by the boot of the relay that asked; undefined: the thread's own process asked. */
@@ -11,12 +12,14 @@ export const NO_ANSWERS: AnswersByAsker = new Map<undefined, never>()
 
 type Collected = { settled: number[]; answers: { number: number; answer: Answer }[] }
 
-/** While the spill keeps settles, a header that no receipt has used is not known to be free: one of them may use it. */
-export const answersTo = (batch: readonly NumberedTask[], { answers, held }: Applied, isSpillEmpty: boolean): AnswersByAsker =>
+/** An Idempotency-Key without a receipt is not free if a settle that the spill keeps uses it up. */
+export const answersTo = (batch: readonly NumberedTask[], { answers, held }: Applied, spill: Pick<Spill, 'usesUp'>): AnswersByAsker =>
   byAsker(
     batch,
-    ({ task }, index) =>
-      !isSpillEmpty && task.kind === 'findIdempotency' && answers[index] === undefined ? 'unavailable' : answers[index],
+    ({ task }, index) => {
+      const answer = answers[index]
+      return answer === undefined && task.kind === 'findIdempotency' && spill.usesUp(task.headerHash) ? 'unavailable' : answer
+    },
     ({ task }) => held.has(task),
   )
 

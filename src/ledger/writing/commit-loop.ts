@@ -130,7 +130,7 @@ export class CommitLoop {
       this.#isWritable = true
     }
     const { changes, faults, news } = applied
-    this.#tellEach(answersTo(batch, applied, this.#spill.isEmpty), {
+    this.#tellEach(answersTo(batch, applied, this.#spill), {
       changes,
       faults,
       ...(news === undefined ? {} : { news }),

@@ -1,19 +1,28 @@
 /** Keeps settles and releases on disk while the ledger cannot be written, and replays them once. Rules: ledger.md "Spill". */
 
 import { problemOf } from '../../../db/problem.ts'
-import type { Task } from '../task.ts'
+import type { Debit, Task } from '../task.ts'
 import type { OpenProblem } from '../thread-messages.ts'
 import { SpillFile } from './spill-file.ts'
-import { canSpill, frameOf, readFrame, type Spilled } from './spill-records.ts'
+import { canSpill, frameOf, readFrame } from './spill-records.ts'
 import type { NotApplied, Replayed, Store } from './store.ts'
 
 export const spillPathOf = (ledgerPath: string): string => `${ledgerPath}.spill`
 
+type Kept = Readonly<{ accounts: Set<number>; headers: Set<string> }>
+
+const textOf = (headerHash: Uint8Array): string => Buffer.from(headerHash).toString('latin1')
+
+function note({ accountNumber, idempotency }: Debit, { accounts, headers }: Kept): void {
+  accounts.add(accountNumber)
+  if (idempotency !== undefined) headers.add(textOf(idempotency.headerHash))
+}
+
 export class Spill {
   readonly #file: SpillFile | undefined
   readonly #ledger: Store
-  /** The accounts, once they were asked for: reading the whole spill takes long. */
-  #accounts: Set<number> | undefined
+  /** What is kept, once it was asked for: reading the whole spill takes long. */
+  #kept: Kept | undefined
 
   private constructor(file: SpillFile | undefined, ledger: Store) {
     this.#file = file
@@ -52,15 +61,26 @@ export class Spill {
     const kept = tasks.filter(canSpill)
     if (kept.length === 0 || this.#file?.append(frameOf(kept, (index) => this.#ledger.versionAt(index), this.#ledger.boot)) !== true)
       return false
-    for (const task of kept) if (task.kind === 'settle') this.#accounts?.add(task.debit.accountNumber)
+    if (this.#kept !== undefined) for (const task of kept) if (task.kind === 'settle') note(task.debit, this.#kept)
     return true
   }
 
   /** The accounts whose settles the spill keeps. */
   accounts(): ReadonlySet<number> {
-    const spilled = (): readonly Spilled[] => this.#file?.frames.map(readFrame) ?? []
-    this.#accounts ??= new Set(spilled().flatMap(({ debits }) => debits.map(({ accountNumber }) => accountNumber)))
-    return new Set(this.#accounts)
+    return new Set(this.#read().accounts)
+  }
+
+  /** Whether a settle that the spill keeps uses an Idempotency-Key with this hash up, of whichever key. */
+  usesUp(headerHash: Uint8Array): boolean {
+    return !this.isEmpty && this.#read().headers.has(textOf(headerHash))
+  }
+
+  #read(): Kept {
+    if (this.#kept !== undefined) return this.#kept
+    const kept: Kept = { accounts: new Set(), headers: new Set() }
+    for (const frame of this.#file?.frames ?? []) for (const debit of readFrame(frame).debits) note(debit, kept)
+    this.#kept = kept
+    return kept
   }
 
   /** Writes all entries into the ledger. An entry that was written before changes nothing, and if the replay fails, the spill keeps all entries. */
@@ -69,7 +89,7 @@ export class Spill {
     const replayed = this.#ledger.replay(this.#file.frames.map(readFrame), onStep)
     if (replayed.kind === 'failed') return replayed
     this.#file.clear()
-    this.#accounts = undefined
+    this.#kept = undefined
     return replayed
   }
 
