@@ -91,7 +91,7 @@ test('a header that a settle uses up is not called free while the settle waits o
   const headerHash = sha256('again')
   const find: Task = { kind: 'findIdempotency', keyId: 'key_a', headerHash, now: NOW }
   const idempotency = { headerHash, bodyHash: sha256('body'), expiresAt: NOW + 1_000_000 }
-  const ends = Array.from({ length: 300 }, (_, n) => ({ number: n + 1, task: settle(`req_${n}`, n === 0 ? { idempotency } : {}) }))
+  const ends = Array.from({ length: 200 }, (_, n) => ({ number: n + 1, task: settle(`req_${n}`, n === 0 ? { idempotency } : {}) }))
   const heard = (number: number): unknown => told.flatMap(({ answers }) => answers).find((answered) => answered.number === number)
   fail(true)
   loop.add([...ends, { number: 301, task: find }], machine.wallets.prices)
@@ -103,6 +103,11 @@ test('a header that a settle uses up is not called free while the settle waits o
   ])
   await until(() => heard(303) !== undefined, 'they are looked up')
   expect([302, 303].map(heard)).toMatchObject([{ answer: 'unavailable' }, { answer: undefined }])
+  const late = { ...idempotency, headerHash: sha256('late') }
+  loop.add([{ number: 306, task: settle('req_late', { idempotency: late }) }], machine.wallets.prices)
+  loop.add([{ number: 307, task: { ...find, headerHash: late.headerHash } }])
+  await until(() => heard(307) !== undefined, 'it is looked up')
+  expect([306, 307].map(heard)).toMatchObject([{ answer: 'spilled' }, { answer: 'unavailable' }])
   fail(false)
   await until(() => told.at(-1)?.isWritable === true, 'the storage works again')
   loop.add([
