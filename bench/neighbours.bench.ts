@@ -1,110 +1,119 @@
 /**
- * What one tenant does to another: the latency of a polite neighbour, who asks ten times a second, beside each of the loads of `neighbours/bodies.ts`, against the
- * same neighbour alone; and how much memory the gateway takes during each load. `--binary FILE`: a gateway that is already built. `--seconds N`: how long each load
- * lasts (15). Names after the options: only these loads. Run: `bun run bench neighbours`.
+ * What one tenant does to another: the latency of polite neighbours beside each of the loads of `neighbours/bodies.ts`, against the same neighbours alone, and against
+ * them while the same load is on another gateway of this machine (the control: what is more than that is the gateway's doing, the rest is the machine's); and how
+ * much memory the gateway takes during each load. `--binary FILE`: a gateway that is already built. `--seconds N`: how long each load lasts (15), on each of the two.
+ * Names after the options: only these loads. Run: `bun run bench neighbours`.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Subprocess } from 'bun'
 import { sleep } from './clock.ts'
-import { residentBytes, withChildren } from './load/cpu.ts'
 import { start, untilAnswers } from './load/processes.ts'
 import { build, type Installation, install } from './load/tollgate.ts'
-import { MODEL } from './load/wire.ts'
-import { ATTACKS } from './neighbours/bodies.ts'
+import { ATTACK_MODEL, ATTACKS } from './neighbours/bodies.ts'
+import { type Seen, warm, watch } from './neighbours/neighbour.ts'
 
 const args = process.argv.slice(2)
 const optionOf = (name: string): string | undefined => (args.includes(name) ? args.splice(args.indexOf(name), 2)[1] : undefined)
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
 const binary = optionOf('--binary') ?? build(folder)
 const seconds = Number(optionOf('--seconds') ?? 15)
-const EVERY_MS = 100
+/** The neighbours' gateway, and another one; each load has its turns on them there and back. */
+const TURNS = ['here', 'there', 'there', 'here'] as const
+type Place = (typeof TURNS)[number]
+type Gateway = Readonly<{ installation: Installation; keys: Readonly<{ rich: string; empty: string }> }>
 
-type Seen = Readonly<{ p50: number; p99: number; worst: number; refused: number; residentMb: number }>
+const attackModel = (upstreamPort: number): string => `
+[[upstreams]]
+name = "attacked"
+base_url = "http://127.0.0.1:${upstreamPort}"
+[[models]]
+id = "${ATTACK_MODEL}"
+input = "3"
+output = "15"
+context_window = 200000
+max_output_tokens = 1000
+upstreams = ["attacked"]
+`
 
-const quantile = (sorted: readonly number[], of: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * of))] ?? Number.NaN
-
-/** Sends ten requests a second, whether or not earlier ones have ended. */
-async function watch(port: number, key: string, pid: number): Promise<Seen> {
-  const tookMs: number[] = []
-  let refused = 0
-  let residentMb = 0
-  const asked: Promise<void>[] = []
-  const ask = async (): Promise<void> => {
-    const from = performance.now()
-    const body = JSON.stringify({ model: MODEL, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] })
-    const response = await fetch(`http://127.0.0.1:${port}/v1/messages`, { method: 'POST', headers: { 'x-api-key': key }, body })
-    await response.arrayBuffer()
-    tookMs.push(performance.now() - from)
-    if (response.status !== 200) refused++
+function installed(place: Place, upstreamPort: number, attackedPort: number): Gateway {
+  const home = join(folder, place)
+  const installation = install(binary, home, upstreamPort)
+  appendFileSync(join(home, 'tollgate.toml'), attackModel(attackedPort))
+  const create = (...balance: readonly string[]): string => {
+    const made = Bun.spawnSync([binary, 'keys', 'create', '--name', `other ${balance.length}`, ...balance, '--json'], { cwd: home })
+    return (JSON.parse(made.stdout.toString()) as { key: string }).key
   }
-  for (let n = 0; n < (seconds * 1_000) / EVERY_MS; n++) {
-    asked.push(ask())
-    residentMb = Math.max(residentMb, residentBytes(withChildren(pid)) / 1e6)
-    await sleep(EVERY_MS)
-  }
-  await Promise.all(asked)
-  const sorted = tookMs.sort((a, b) => a - b)
-  return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), worst: sorted.at(-1) ?? Number.NaN, refused, residentMb }
+  return { installation, keys: { rich: create('--balance', '1000000'), empty: create() } }
 }
 
-async function beside(
-  name: string | undefined,
-  { folder: home, port, key }: Installation,
-  keys: Readonly<{ rich: string; empty: string }>,
-): Promise<Seen> {
+async function run({ installation }: Gateway): Promise<ReturnType<typeof start>> {
+  const { folder: home, port } = installation
   const gateway = start([binary, 'serve'], { cwd: home, log: join(home, 'tollgate.out') })
   await untilAnswers(`http://127.0.0.1:${port}/readyz`)
-  const warm = Array.from({ length: 200 }, () =>
-    fetch(`http://127.0.0.1:${port}/v1/messages`, {
-      method: 'POST',
-      headers: { 'x-api-key': key },
-      body: JSON.stringify({ model: MODEL, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }),
-    }).then((response) => response.arrayBuffer()),
-  )
-  await Promise.all(warm)
-  const as = name !== undefined && ATTACKS[name]?.().isEmpty === true ? keys.empty : keys.rich
-  const log = join(home, 'attacker.out')
-  const attacker =
-    name === undefined
-      ? undefined
-      : start([process.execPath, join(import.meta.dir, 'neighbours/attacker.ts'), String(port), as, name], { cwd: home, log })
-  await sleep(1_000)
+  await warm(installation)
+  return gateway
+}
+
+/** One turn. `attacked`: the gateway that has the load; undefined: none has. */
+async function turn(here: Gateway, name: string | undefined, attacked: Gateway | undefined, forSeconds: number): Promise<Seen> {
+  const gateway = await run(here)
+  const other = attacked === undefined || attacked === here ? undefined : await run(attacked)
   try {
-    return await watch(port, key, gateway.pid)
+    if (name === undefined || attacked === undefined) return await watch(here.installation, gateway.pid, forSeconds)
+    const key = ATTACKS[name]?.().isEmpty === true ? attacked.keys.empty : attacked.keys.rich
+    const command = [process.execPath, join(import.meta.dir, 'neighbours/attacker.ts'), String(attacked.installation.port), key, name]
+    const attacker = start(command, { cwd: folder, log: join(folder, 'attacker.out') })
+    try {
+      await sleep(1_000)
+      return await watch(here.installation, gateway.pid, forSeconds)
+    } finally {
+      await attacker.stop()
+    }
   } finally {
-    await attacker?.stop()
+    await other?.stop()
     await gateway.stop()
   }
 }
 
-const upstream = Bun.spawn([process.execPath, join(import.meta.dir, 'neighbours/upstream.ts')], { stdout: 'pipe' })
+const together = (seen: readonly Seen[]): Seen => ({
+  tookMs: seen.flatMap(({ tookMs }) => tookMs).sort((a, b) => a - b),
+  refused: seen.reduce((sum, { refused }) => sum + refused, 0),
+  residentMb: Math.max(...seen.map(({ residentMb }) => residentMb)),
+})
+
+const quantile = ({ tookMs }: Seen, of: number): number => tookMs[Math.min(tookMs.length - 1, Math.floor(tookMs.length * of))] ?? Number.NaN
+const p99 = (seen: Seen): number => quantile(seen, 0.99)
+const columns = (...cells: readonly string[]): string => cells.map((cell) => cell.padStart(11)).join('')
+const row = (seen: Seen): string[] => [quantile(seen, 0.5).toFixed(1), p99(seen).toFixed(1), quantile(seen, 1).toFixed(0)]
+const rest = ({ refused, residentMb }: Seen): string[] => [String(refused), residentMb.toFixed(0)]
+
+async function startUpstream(): Promise<Readonly<{ child: Subprocess; port: number }>> {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'neighbours/upstream.ts')], { stdout: 'pipe' })
+  const { value } = await child.stdout.getReader().read()
+  return { child, port: Number(Buffer.from(value ?? '').toString()) }
+}
+
+const upstream = await startUpstream()
+const attackedUpstream = await startUpstream()
 try {
-  const { value } = await upstream.stdout.getReader().read()
-  const installation = install(
-    binary,
-    folder,
-    Number(
-      Buffer.from(value ?? '')
-        .toString()
-        .trim(),
-    ),
-  )
-  const create = (...balance: readonly string[]): string => {
-    const made = Bun.spawnSync([binary, 'keys', 'create', '--name', `other ${balance.length}`, ...balance, '--json'], { cwd: folder })
-    return (JSON.parse(made.stdout.toString()) as { key: string }).key
-  }
-  const keys = { rich: create('--balance', '1000000'), empty: create() }
-  const names = args.length > 0 ? args : Object.keys(ATTACKS)
-  console.log(`${'a polite neighbour beside'.padEnd(40)}   p50 ms   p99 ms  worst ms  refused   MB resident`)
-  for (const name of [undefined, ...names]) {
-    const { p50, p99, worst, refused, residentMb } = await beside(name, installation, keys)
-    const figures = [p50.toFixed(1), p99.toFixed(1), worst.toFixed(0), String(refused), residentMb.toFixed(0)]
-    console.log((name ?? 'nobody').padEnd(40) + figures.map((figure) => figure.padStart(10)).join(''))
+  const here = installed('here', upstream.port, attackedUpstream.port)
+  const there = installed('there', upstream.port, attackedUpstream.port)
+  const head = ['p50 ms', 'p99 ms', 'worst', 'there: p50', 'p99 ms', 'worst', '× alone', '× there', 'refused', 'MB resident']
+  console.log('polite neighbours beside'.padEnd(40) + columns(...head))
+  const alone = together([await turn(here, undefined, undefined, seconds)])
+  console.log('nobody'.padEnd(40) + columns(...row(alone), '', '', '', '', '', ...rest(alone)))
+  for (const name of args.length > 0 ? args : Object.keys(ATTACKS)) {
+    const seen: Record<Place, Seen[]> = { here: [], there: [] }
+    for (const place of TURNS) seen[place].push(await turn(here, name, place === 'here' ? here : there, seconds / 2))
+    const [mine, control] = [together(seen.here), together(seen.there)]
+    const ratios = [(p99(mine) / p99(alone)).toFixed(1), (p99(mine) / p99(control)).toFixed(1)]
+    console.log(name.padEnd(40) + columns(...row(mine), ...row(control), ...ratios, ...rest(mine)))
   }
 } finally {
-  upstream.kill()
+  upstream.child.kill()
+  attackedUpstream.child.kill()
   rmSync(folder, { recursive: true, force: true })
 }

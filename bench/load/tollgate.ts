@@ -38,6 +38,7 @@ input = "${PRICE.input}"
 output = "${PRICE.output}"
 context_window = 200000
 max_output_tokens = 1000
+upstreams = ["bench"]
 ${shared === undefined ? '' : '[ledger]\nurl_env = "LEDGER_URL"\n'}`
 
 /** Builds the binary, which takes about a second; gives its path. */

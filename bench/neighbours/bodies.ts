@@ -1,7 +1,6 @@
 /** The requests of one tenant that may disturb another, by name: the path, and the body as it is sent. */
 
 import { gzipSync } from 'node:zlib'
-import { MODEL } from '../load/wire.ts'
 
 export type Attack = Readonly<{
   path: string
@@ -14,11 +13,14 @@ export type Attack = Readonly<{
   isUnread?: boolean
 }>
 
+/** A model on an upstream of its own: what one upstream's loop does with megabytes is no business of the other one's customers. */
+export const ATTACK_MODEL = 'attack-model'
+
 type Json = Readonly<Record<string, unknown>>
 
 const times = <Value>(count: number, make: (index: number) => Value): Value[] => Array.from({ length: count }, (_, index) => make(index))
 const user = (content: string): Json => ({ role: 'user', content })
-const bytesOf = (json: Json): Uint8Array => Buffer.from(JSON.stringify({ model: MODEL, max_tokens: 9, ...json }))
+const bytesOf = (json: Json): Uint8Array => Buffer.from(JSON.stringify({ model: ATTACK_MODEL, max_tokens: 9, ...json }))
 
 const turns = times(5_500, (index) => [
   { role: 'assistant', tool_calls: [{ id: `c${index}`, type: 'function', function: { name: 'f', arguments: '{"a":1}' } }] },
