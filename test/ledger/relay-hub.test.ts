@@ -33,6 +33,7 @@ async function openHub() {
       return { close: () => undefined }
     },
     beginningOf: () => (isAlive ? 'then' : undefined),
+    silenceMs: Number.POSITIVE_INFINITY,
   })
   const beginThread = async (): Promise<void> => {
     hub.through((thread) => {
@@ -110,6 +111,21 @@ test('a thread that begins anew is told that all relays are known, so that it ma
     connect({ ...HELLO, isNew: false })
     join()
     await until(() => known() === 2, 'the next thread is told')
+  } finally {
+    hub.close()
+  }
+})
+
+test('a relay that died before its hello was read is gone as soon as its connection is, and nothing waits until it counts as silent', async () => {
+  const { hub, connect, close, die, hasGone, isRunning, tellGone } = await openHub()
+  try {
+    close()
+    die()
+    connect({ ...HELLO, isNew: false, held: { ...HELLO.held, claims: [CLAIM] } })()
+    await until(hasGone, 'the thread frees its leases')
+    tellGone()
+    expect(isRunning()).toBe(false)
+    await hub.whenEmpty()
   } finally {
     hub.close()
   }

@@ -121,19 +121,24 @@ export class LivingRelays {
     this.#lastLookMs = nowMs
     for (const relay of this.all()) {
       if (wasAway) relay.heardAtMs = nowMs
-      const { connection, pid, beginning, heardAtMs } = relay
-      if (connection === undefined && this.#beginningOf(pid) !== beginning) this.#watching.onGone(relay, 'dead')
+      const { connection, heardAtMs } = relay
+      if (connection === undefined && this.#hasEnded(relay)) this.#watching.onGone(relay, 'dead')
       else if (nowMs - heardAtMs > this.#silenceMs || (connection?.unsentBytes ?? 0) > UNSENT_BYTES_MAX)
         this.#watching.onGone(relay, 'silent')
     }
     for (const [pid, { untilMs, beginning }] of this.#awaited) {
       if (wasAway) this.#await(pid)
-      else if (nowMs > untilMs || this.#beginningOf(pid) !== beginning) {
+      else if (nowMs > untilMs || this.#hasEnded({ pid, beginning })) {
         this.#awaited.delete(pid)
         this.#mayReturn.delete(pid)
       }
     }
     this.#watching.onLooked()
+  }
+
+  /** Without a beginning the process had ended before it was looked for: a relay may die before its hello is read. */
+  #hasEnded({ pid, beginning }: Pick<Relay, 'pid' | 'beginning'>): boolean {
+    return beginning === undefined || this.#beginningOf(pid) !== beginning
   }
 
   #await(pid: number): void {
