@@ -145,12 +145,10 @@ class FollowerThere implements Follower, Timed {
     return this.#passed === undefined ? this.#answer.read(at, PIECE_BYTES)?.slice() : this.#passed.read(at, PIECE_BYTES)
   }
 
-  /** What the answer had room for and the other relay does not have yet; undefined: some of it is gone, or it is too much. The first bytes without room come while it is still there. */
+  /** What the answer had room for and the other relay does not have yet; undefined: it is too much. The first bytes without room come while it is still there. */
   #unreadSoFar(): PassedBytes | undefined {
-    const unread = this.#answer.length - this.#at
-    const bytes = this.#answer.read(this.#at, unread) ?? EMPTY
     const passed = new PassedBytes(this.#at, PASSED_BYTES_MAX)
-    return bytes.byteLength === unread && passed.add(bytes) ? passed : undefined
+    return passed.add(this.#answer.read(this.#at, this.#answer.length) ?? EMPTY) ? passed : undefined
   }
 
   /** The other relay has all before `at`. */
