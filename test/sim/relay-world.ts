@@ -8,6 +8,7 @@ import type { Database } from 'bun:sqlite'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { keptForRelays } from '../../src/answers-beside.ts'
 import { type Picos, picos } from '../../src/core/money.ts'
 import { type Budgets, HOUR_MS, hourAt, PERS, windowAt } from '../../src/core/windows.ts'
 import { GroupCommit } from '../../src/ledger/admission/group-commit.ts'
@@ -16,23 +17,24 @@ import type { SupervisorListener } from '../../src/ledger/admission/store-superv
 import { enterThread } from '../../src/ledger/admission/thread-handle.ts'
 import type { Operation } from '../../src/ledger/operation.ts'
 import { RelayHub } from '../../src/ledger/relays/hub.ts'
-import type { Connection } from '../../src/ledger/relays/hub-socket.ts'
 import { RelayLink } from '../../src/ledger/relays/link.ts'
-import type { FromHub, ToHub } from '../../src/ledger/relays/messages.ts'
-import { ClaimsOverLink, LimitsOverLink } from '../../src/ledger/relays/relay-shares.ts'
+import type { ToHub } from '../../src/ledger/relays/messages.ts'
+import { ClaimsOverLink, keptOverLink, LimitsOverLink, RatesOverLink } from '../../src/ledger/relays/relay-shares.ts'
 import { RelaySpill } from '../../src/ledger/relays/relay-spill.ts'
 import { RelaySupervisor } from '../../src/ledger/relays/relay-supervisor.ts'
 import { SharedState } from '../../src/ledger/relays/shared-state.ts'
 import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
 import { relaySpillPathOf } from '../../src/ledger/writing/relay-spills.ts'
 import { answerText, createKey, holdRequest, NOW, settlement, usd } from '../support/ledger.ts'
-import { KEEPS_NOTHING } from '../support/relays.ts'
 import { type Random, randomFrom } from '../support/seed.ts'
 import { Finding, must } from './books.ts'
 import { FileGround } from './file-ground.ts'
 import type { Fault } from './ground.ts'
+import { RepeatedStreams } from './repeated-streams.ts'
+import { STREAM_KEY } from './stream-parts.ts'
 import { SimulatedThread } from './thread.ts'
 import { settleTurn, VirtualTime } from './virtual-time.ts'
+import { Wire } from './wire.ts'
 
 const RELAYS = 3
 const STEPS = 200
@@ -73,49 +75,6 @@ type Entry = {
 /** Whether the request may still end and cost something. */
 const isOpen = (state: Entry['state'], { isAlive }: Relay): boolean => isAlive && (state === 'held' || state === 'sent')
 
-/** Both ways between a relay and the ledger process. What is on it is lost when it is cut. */
-class Wire {
-  readonly toHub: ToHub[] = []
-  readonly toRelay: FromHub[] = []
-  isCut = false
-  /** Whether the relay stands still, so that nothing comes or goes. */
-  isFrozen: () => boolean = () => false
-  /** Whether the ledger process does: what it has said arrives, and what it is told waits. */
-  isHubFrozen: () => boolean = () => false
-  connection: Connection | undefined
-  hearInHub: (message: ToHub) => void = () => undefined
-  hearInRelay: (message: FromHub) => void = () => undefined
-  /** The ends that have not heard yet that it is cut. */
-  readonly unheard: (() => void)[] = []
-
-  cut(): void {
-    this.isCut = true
-    this.toHub.length = 0
-    this.toRelay.length = 0
-  }
-
-  get isBusy(): boolean {
-    if (this.isFrozen()) return false
-    return this.toRelay.length > 0 || (this.isCut && this.unheard.length > 0) || (this.toHub.length > 0 && !this.isHubFrozen())
-  }
-
-  deliver(random: Random): void {
-    if (this.isCut) {
-      this.unheard.shift()?.()
-      return
-    }
-    const toHub = this.isHubFrozen() ? [] : this.toHub
-    const [first, second] = random() < 0.5 ? [toHub, this.toRelay] : [this.toRelay, toHub]
-    const message = first.shift() ?? second.shift()
-    if (message === undefined) return
-    if (isToHub(message)) this.hearInHub(message)
-    else this.hearInRelay(message)
-  }
-}
-
-const TO_HUB = new Set(['hello', 'tasks', 'ping', 'question', 'word', 'leave'])
-const isToHub = (message: ToHub | FromHub): message is ToHub => TO_HUB.has(message.kind)
-
 type Relay = {
   readonly pid: number
   readonly link: RelayLink
@@ -150,6 +109,7 @@ class RelayWorld {
   /** By key; those of an account are of its only key. */
   readonly #budgets = new Map<string, Budgets>()
   readonly #planBudgets: Budgets
+  readonly #streams: RepeatedStreams
   #relays: Relay[] = []
   #process: Process | undefined
   #pids = 100
@@ -170,16 +130,19 @@ class RelayWorld {
     this.#random = randomFrom(seed)
     this.#ground = new FileGround(this.#folder, this.#time.now)
     this.#planBudgets = this.#random() < 0.5 ? [this.#drawBudget()] : []
+    this.#streams = new RepeatedStreams({ random: this.#random, time: this.#time, log: this.log, meet: (what) => this.#meet(what) })
   }
 
   async run(): Promise<void> {
     try {
       await this.#begin()
       for (const [at, key] of KEYS.entries()) await this.#create(key, BALANCES[at] ?? '0')
+      await this.#create(STREAM_KEY.id, '1000')
       for (const key of KEYS) for (const keyId of [key, null]) if (this.#random() < 0.4) await this.#setBudget(key, keyId)
       for (let n = 0; n < RELAYS; n++) this.#beginRelay()
       for (let step = 0; step < STEPS; step++) {
         await this.#step()
+        if (this.#random() < 0.6) this.#streams.step()
         await settleTurn()
         this.#check()
       }
@@ -188,6 +151,7 @@ class RelayWorld {
       for (const { link } of this.#relays) link.close()
       for (const thread of this.#process?.threads ?? []) thread.die()
       this.#process?.hub.close()
+      this.#streams.restore()
       this.#time.restore()
       rmSync(this.#folder, { recursive: true, force: true })
     }
@@ -233,7 +197,14 @@ class RelayWorld {
 
   #makeProcess(process: Pick<Process, 'hearing' | 'threads' | 'isStopped'>, expected: readonly number[]) {
     const hub = new RelayHub({
-      ...{ path: '', state: new SharedState(KEEPS_NOTHING), expected, now: this.#time.now, isSound: () => true, onFault: () => undefined },
+      ...{
+        path: '',
+        state: new SharedState(keptForRelays(() => undefined, this.#time.now)),
+        expected,
+        now: this.#time.now,
+        isSound: () => true,
+        onFault: () => undefined,
+      },
       listen: (_, hearing) => {
         process.hearing = hearing
         return { close: () => undefined }
@@ -330,11 +301,11 @@ class RelayWorld {
       this.#mayBeSpilled = true
       this.#meet('a relay keeps ends')
     })
-    const [limits, claims] = [new LimitsOverLink(around), new ClaimsOverLink(around)]
+    const [limits, rates, claims] = [new LimitsOverLink(around), new RatesOverLink(around), new ClaimsOverLink(around)]
     const link: RelayLink = new RelayLink({
       ...{ path: '', bootId: `relay-${pid}`, runs: () => listener?.runs() ?? { accounts: [], keys: [] } },
       onFollowed: (followed) => claims.hear(followed),
-      held: () => ({ claims: claims.running, places: limits.places, running: [] }),
+      held: () => ({ claims: claims.running, places: limits.places, running: rates.running }),
       onNews: (message) => listener?.onMessage(message),
       onMissed: () => listener?.onMissed(),
       onFenced: () => {
@@ -362,6 +333,14 @@ class RelayWorld {
     const shared = { limits, claims, running: new Set<number>() }
     const relay: Relay = { ...{ pid, link, ledger, ...shared, spill, wires: new Set() }, isAlive: true, isFenced: false, isStopped: false }
     this.#relays.push(relay)
+    this.#streams.serve(relay, {
+      ...{ ledger, recovered: 0, replayed: 0, path: this.#path, isNew: false },
+      shared: {
+        ...{ limits, rates, claims, kept: keptOverLink(around), isCurrent: (askedAtMs) => link.isCurrent(askedAtMs) },
+        ...{ whileHeard: (working) => patience.whileHeard(working), skewMs: () => 0, fences: () => 0 },
+        ...{ promise: () => undefined, differences: () => [] },
+      },
+    })
     ledger.start().catch(() => undefined)
   }
 
@@ -369,27 +348,18 @@ class RelayWorld {
     const { hearing } = this.#process ?? {}
     const relay = this.#relays.find((one) => one.pid === pid)
     if (hearing === undefined || relay?.isAlive !== true || relay.isStopped) return undefined
-    const wire = new Wire()
-    const connection: Connection = {
-      pid,
-      unsentBytes: 0,
-      send: (message) => {
-        if (!wire.isCut) wire.toRelay.push(structuredClone(message))
-      },
-      close: () => wire.cut(),
-    }
     const process = this.#process
-    wire.isFrozen = () => relay.isStopped
-    wire.isHubFrozen = () => process?.isStopped === true
-    wire.hearInHub = (message) => this.#time.as(process ?? {}, () => hearing.hear(connection, message))
-    wire.hearInRelay = hear
-    wire.unheard.push(
-      () => relay.isAlive && onClosed(),
-      () => this.#process?.hearing === hearing && hearing.onClosed(connection),
-    )
+    const wire = new Wire(pid, {
+      hearInHub: (message, connection) => this.#time.as(process ?? {}, () => hearing.hear(connection, message)),
+      hearInRelay: hear,
+      onClosedInHub: (connection) => this.#process?.hearing === hearing && hearing.onClosed(connection),
+      onClosedInRelay: () => relay.isAlive && onClosed(),
+      isHubFrozen: () => process?.isStopped === true,
+      isFrozen: () => relay.isStopped,
+    })
     this.#wires.add(wire)
     relay.wires.add(wire)
-    return { send: (message: ToHub) => void (wire.isCut || wire.toHub.push(structuredClone(message))), close: () => wire.cut() }
+    return { send: (message: ToHub) => wire.send(message), close: () => wire.leave() }
   }
 
   // What happens.
@@ -470,6 +440,7 @@ class RelayWorld {
     const toEdge = HOUR_MS - (this.#time.now() % HOUR_MS)
     const stepMs = this.#random() < 0.5 ? toEdge - BEFORE_EDGE_MS : (this.#pick(CLOCK_STEPS_H) ?? 1) * HOUR_MS
     this.#time.stepClock(Math.round(stepMs))
+    this.#streams.clockStepped(stepMs)
     this.#meet(`a clock steps ${stepMs < 0 ? 'back' : 'ahead'}`)
   }
 
@@ -483,7 +454,7 @@ class RelayWorld {
   async #deliver(count: number): Promise<void> {
     for (let n = 0; n < count; n++) {
       this.#pick([...this.#wires].filter(({ isBusy }) => isBusy))?.deliver(this.#random)
-      for (const wire of this.#wires) if (wire.isCut && wire.unheard.length === 0) this.#wires.delete(wire)
+      for (const wire of this.#wires) if (wire.isOver) this.#wires.delete(wire)
       if (this.#random() < 0.7) this.#runThread()
       await settleTurn()
     }
@@ -491,10 +462,15 @@ class RelayWorld {
 
   async #tick(count: number): Promise<void> {
     for (let n = 0; n < count; n++) {
-      this.#time.runNext()
+      this.#runTimer()
       if (this.#random() < 0.5) this.#runThread()
       await settleTurn()
     }
+  }
+
+  #runTimer(): void {
+    this.#time.runNext()
+    this.#streams.turn()
   }
 
   #cut(): void {
@@ -512,11 +488,12 @@ class RelayWorld {
     this.#die(relay)
   }
 
-  /** What it had sent may still arrive. */
+  /** What it had sent still arrives. */
   #die(relay: Relay): void {
     relay.isAlive = false
     relay.link.close()
-    for (const wire of relay.wires) wire.cut()
+    for (const wire of relay.wires) wire.leave()
+    this.#streams.died(relay)
     this.#beginRelay()
   }
 
@@ -550,8 +527,10 @@ class RelayWorld {
     if (relay === undefined || this.#process === undefined) return
     this.#meet('a relay stands still')
     relay.isStopped = true
+    this.#streams.stoodStill(relay)
     const untilMs = this.#time.now() + SILENCE_MS + 1_000
     while (this.#time.now() < untilMs) {
+      if (this.#random() < 0.05) this.#streams.step()
       await this.#deliver(1)
       await this.#tick(1)
       this.#runThread()
@@ -584,6 +563,7 @@ class RelayWorld {
       else if (choice < 13) this.#cut()
       else if (choice < 13.1) this.#failSpills()
       else if (choice < 13.5) this.#failing = { own: false, relays: false }
+      else if (choice < 20) this.#streams.step()
       await this.#deliver(1)
       await this.#tick(1)
       const late = this.#entries.find(
@@ -604,7 +584,10 @@ class RelayWorld {
       link.close()
       for (const wire of wires) wire.cut()
     }
-    for (const relay of this.#relays) relay.isAlive = false
+    for (const relay of this.#relays.filter(({ isAlive }) => isAlive)) {
+      relay.isAlive = false
+      this.#streams.died(relay)
+    }
     this.#ground.end('power loss', (flushed, bytes) => flushed + Math.floor(this.#random() * (bytes - flushed)), flushedBytes)
     this.#mayBeSpilled = true
     this.#meetFault('none')
@@ -621,43 +604,44 @@ class RelayWorld {
   async #quiet(): Promise<void> {
     for (let turn = 0; turn < 400; turn++) {
       this.#pick([...this.#wires].filter(({ isBusy }) => isBusy))?.deliver(this.#random)
-      for (const wire of this.#wires) if (wire.isCut && wire.unheard.length === 0) this.#wires.delete(wire)
+      for (const wire of this.#wires) if (wire.isOver) this.#wires.delete(wire)
       this.#runThread()
-      if (turn % 4 === 0) this.#time.runNext()
+      if (turn % 4 === 0) this.#runTimer()
       await settleTurn()
     }
   }
 
   #check(): void {
     if (this.#finding !== undefined) throw this.#finding
+    const receipts = this.#receipts()
+    this.#streams.check(receipts, this.#mayBeSpilled)
+    for (const key of KEYS) this.#checkWindows(key, receipts)
+    for (const [at, key] of KEYS.entries()) {
+      const credited = usd(BALANCES[at] ?? '0')
+      const own = this.#entries.filter((entry) => entry.key === key)
+      const booked = own.reduce((sum, { id }) => sum + (receipts.get(id) ?? 0n), 0n)
+      const pending = own.filter(({ id, state, relay }) => !receipts.has(id) && (state === 'acknowledged' || isOpen(state, relay)))
+      const most = booked + pending.reduce((sum, { state, cost }) => sum + (state === 'held' ? HOLD : cost), 0n)
+      must(
+        'no more is promised than there is and one request',
+        most <= credited + HOLD,
+        () =>
+          `${key}: ${most} of ${credited}, ${booked} booked; ${pending.map(({ id, state, cost, relay }) => `${id} ${state} ${cost} by ${relay.pid}`).join(', ')}`,
+      )
+    }
+    for (const { id, state, cost } of this.#entries) {
+      const booked = receipts.get(id)
+      if (state === 'acknowledged' && !(this.#mayBeSpilled && booked === undefined))
+        must('what was acknowledged is booked', booked === cost, () => `${id}: ${booked}, not ${cost}`)
+      else must('nothing else is charged', booked === undefined || booked === 0n || booked === cost, () => `${id}: ${booked} of ${cost}`)
+    }
+  }
+
+  #receipts(): ReadonlyMap<string, bigint> {
     const db = this.#ground.read() as Database
     try {
-      const receipts = new Map(
-        db
-          .query<{ id: string; cost: bigint }, []>('SELECT request_id AS id, cost_picos AS cost FROM receipts')
-          .all()
-          .map(({ id, cost }) => [id, cost]),
-      )
-      for (const key of KEYS) this.#checkWindows(key, receipts)
-      for (const [at, key] of KEYS.entries()) {
-        const credited = usd(BALANCES[at] ?? '0')
-        const own = this.#entries.filter((entry) => entry.key === key)
-        const booked = own.reduce((sum, { id }) => sum + (receipts.get(id) ?? 0n), 0n)
-        const pending = own.filter(({ id, state, relay }) => !receipts.has(id) && (state === 'acknowledged' || isOpen(state, relay)))
-        const most = booked + pending.reduce((sum, { state, cost }) => sum + (state === 'held' ? HOLD : cost), 0n)
-        must(
-          'no more is promised than there is and one request',
-          most <= credited + HOLD,
-          () =>
-            `${key}: ${most} of ${credited}, ${booked} booked; ${pending.map(({ id, state, cost, relay }) => `${id} ${state} ${cost} by ${relay.pid}`).join(', ')}`,
-        )
-      }
-      for (const { id, state, cost } of this.#entries) {
-        const booked = receipts.get(id)
-        if (state === 'acknowledged' && !(this.#mayBeSpilled && booked === undefined))
-          must('what was acknowledged is booked', booked === cost, () => `${id}: ${booked}, not ${cost}`)
-        else must('nothing else is charged', booked === undefined || booked === 0n || booked === cost, () => `${id}: ${booked} of ${cost}`)
-      }
+      const rows = db.query<{ id: string; cost: bigint }, []>('SELECT request_id AS id, cost_picos AS cost FROM receipts').all()
+      return new Map(rows.map(({ id, cost }) => [id, cost]))
     } finally {
       db.close()
     }
@@ -692,6 +676,10 @@ class RelayWorld {
     const areAllIn = (): boolean => this.#relays.every(({ isAlive, ledger }) => !isAlive || ledger.mayAdmit())
     for (let round = 0; round < 6 || (round < 40 && !areAllIn()); round++) await this.#quiet()
     this.#mayBeSpilled = false
+    await this.#streams.end(
+      () => this.#quiet(),
+      () => this.#receipts(),
+    )
     this.#check()
     const living = this.#relays.filter(({ isAlive }) => isAlive)
     must(

@@ -30,7 +30,8 @@ export class VirtualTime {
       this.#timers.delete(Number(timer))
     }
     Object.assign(globalThis, {
-      setTimeout: (run: () => void, afterMs?: number) => add(run, afterMs),
+      setTimeout: <T extends readonly unknown[]>(run: (...args: T) => void, afterMs?: number, ...args: T) =>
+        add(() => run(...args), afterMs),
       setInterval: (run: () => void, everyMs: number) => add(run, everyMs, everyMs),
       setImmediate: (run: () => void) => add(run),
       clearTimeout: drop,
