@@ -27,7 +27,7 @@ afterAll(async () => {
   await sample.stop()
 })
 
-async function openPage(path: string, table: string): Promise<Page> {
+async function openPage(path: string, table: string | RegExp): Promise<Page> {
   const page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage()
   await signIn(page, sample.gateway, 'console', { email: 'operator@example.com' })
   await page.getByText('Live', { exact: true }).waitFor()
@@ -37,16 +37,16 @@ async function openPage(path: string, table: string): Promise<Page> {
 }
 
 /** The part that scrolls, which has the table's name. */
-const tableOf = (page: Page, name: string) => page.locator(`section.scroll[aria-label="${name}"]`)
+const tableOf = (page: Page, name: string | RegExp) => page.locator('section.scroll').and(page.getByRole('region', { name, exact: true }))
 
 /** The first cells of the rows as they stand. */
-const firsts = async (page: Page, table: string): Promise<string[]> =>
+const firsts = async (page: Page, table: string | RegExp): Promise<string[]> =>
   (await tableOf(page, table).locator('tbody td:first-child > :first-child, tbody td:first-child:not(:has(*))').allTextContents()).map(
     (text) => text.trim(),
   )
 
 /** What a press of Enter on the column's name makes of the table: how the column says it is ordered, and the rows. */
-async function pressed(page: Page, table: string, column: string): Promise<readonly [string | null, readonly string[]]> {
+async function pressed(page: Page, table: string | RegExp, column: string): Promise<readonly [string | null, readonly string[]]> {
   const head = tableOf(page, table).getByRole('columnheader', { name: column, exact: true })
   await head.getByRole('button').focus()
   await page.keyboard.press('Enter')
@@ -56,7 +56,7 @@ async function pressed(page: Page, table: string, column: string): Promise<reado
 /** A column's three presses: one way, the other, and the list's own order again. `first`: the way of the first press, and the rows then; `second`: the rows of the other way. */
 async function expectOrders(
   page: Page,
-  table: string,
+  table: string | RegExp,
   column: string,
   [first, firstRows, secondRows]: readonly ['ascending' | 'descending', string[], string[]],
 ) {
@@ -70,7 +70,7 @@ async function expectOrders(
   ])
 }
 
-const buttonsOf = (page: Page, table: string) => tableOf(page, table).locator('thead button').allTextContents()
+const buttonsOf = (page: Page, table: string | RegExp) => tableOf(page, table).locator('thead button').allTextContents()
 
 test('the catalogue’s models are ordered by name, input, output and tokens by keyboard, each its own way; its other columns have no order', async () => {
   const page = await openPage('/catalog', 'Models')
@@ -112,6 +112,35 @@ test('the codes of a batch are ordered by place, account and time; those that no
   await expectOrders(page, 'Codes', 'Redeemed by', ['ascending', ['5', '2', '3', '1', '4'], ['3', '2', '5', '1', '4']])
   await expectOrders(page, 'Codes', 'When', ['ascending', ['3', '5', '2', '1', '4'], ['2', '5', '3', '1', '4']])
   await page.context().close()
+})
+
+test('accounts whose names have umlauts stand among those of the same letter, on the page of the margin and in what past requests would have cost', async () => {
+  await sample.pay()
+  await sample.gateway.idle()
+  const page = await openPage('/margin?by=account', /^Margin by account/)
+  try {
+    const rising = ['apple', 'Ärzte', 'Oslo', 'Öz', 'Zebra']
+    const asked = ['Öz', 'Zebra', 'apple', 'Oslo', 'Ärzte']
+    /** The answers of the gateway, in which the one account has five names. */
+    await page.route(/\/console\/api\/(margin\?by=account|catalog\/repriced)/, async (route) => {
+      const answer = await route.fetch()
+      const document = (await answer.json()) as Record<'data' | 'accounts', readonly object[] | undefined>
+      const named = (rows: readonly object[] | undefined) =>
+        rows?.flatMap((row) => asked.map((name) => ({ ...row, id: name, account_id: name, name })))
+      await route.fulfill({ json: { ...document, data: named(document.data), accounts: named(document.accounts) } })
+    })
+    await page.reload()
+    await tableOf(page, /^Margin by account/)
+      .getByText('Zebra')
+      .waitFor()
+    await expectOrders(page, /^Margin by account/, 'Account', ['ascending', rising, rising.toReversed()])
+    await page.goto(`${new URL(page.url()).origin}/console/catalog`)
+    await page.getByRole('button', { name: 'What would past requests have cost?' }).click()
+    await tableOf(page, 'Receipts by account').getByText('Zebra').waitFor()
+    await expectOrders(page, 'Receipts by account', 'Account', ['ascending', rising, rising.toReversed()])
+  } finally {
+    await page.context().close()
+  }
 })
 
 /** A batch of five codes: the second, third and fifth are redeemed, by accounts whose names, ids and times stand in orders of their own. The first name begins small. */

@@ -54,6 +54,34 @@ test('a link signs an operator in once, and a request is on the page as soon as 
   await close()
 })
 
+test('the margin of the day is what is left, below nothing too, beside its cost; where no cost is known it is none, and it leads to its rows', async () => {
+  const { page, close } = await enter()
+  try {
+    const margin = page.locator('.figures > div', { has: page.locator('dt', { hasText: 'Margin' }) })
+    const told = async () => [await figureOf(page, 'Margin'), await margin.locator('dd').nth(1).textContent()]
+    for (const [requests, charged_usd, upstream_cost_usd, margin_usd, expected] of [
+      [3, '1.00', '0.25', '0.75', ['$0.75', 'cost $0.25']],
+      [3, '1.00', '1.25', '-0.25', ['−$0.25', 'cost $1.25']],
+      [0, '0.00', '0.00', '0.00', ['–', 'no known cost']],
+    ] as const) {
+      await page.route('**/console/api/margin?*', async (route) => {
+        const answer = await route.fetch()
+        const { total, ...document } = (await answer.json()) as { total: object }
+        const json = { ...document, total: { ...total, requests, charged_usd, upstream_cost_usd, margin_usd } }
+        await route.fulfill({ json })
+      })
+      await page.reload()
+      await page.getByText(expected[1], { exact: true }).waitFor()
+      expect(await told()).toEqual([...expected])
+      await page.unroute('**/console/api/margin?*')
+    }
+    const { pathname, searchParams } = new URL((await margin.getByRole('link').getAttribute('href')) ?? '', page.url())
+    expect([pathname, searchParams.get('from')]).toEqual(['/console/margin', searchParams.get('to')])
+  } finally {
+    await close()
+  }
+})
+
 test('figures move, nothing else does; what is said aloud is said on demand', async () => {
   const { page, close } = await enter()
   // What happened and what was spent are asked for by themselves, and come into their places when the figures may be there already.

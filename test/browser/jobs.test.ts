@@ -5,6 +5,7 @@
 
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
+import { DAY_MS } from '../../src/core/utc.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { makeHistory } from '../support/history.ts'
 import { randomFrom, SEED } from '../support/seed.ts'
@@ -95,6 +96,42 @@ test('who spent most in the overview’s time: account, key or model, each with 
     await page.getByRole('button', { name: 'By key' }).press('Enter')
     await page.getByRole('region', { name: 'Who spent most, by key' }).getByRole('link', { name: 'laptop' }).waitFor()
     expect(Object.fromEntries(new URL(page.url()).searchParams)).toMatchObject({ span: 'week', spent: 'key' })
+  } finally {
+    await page.context().close()
+  }
+})
+
+/** Where the chart of the spend is, once it is in the middle of the screen; while there is none, a place without width. */
+const MIDDLE_OF_SPEND = `(() => {
+  const over = document.querySelector('section[aria-label="Spend"] .u-over')
+  over?.scrollIntoView({ block: 'center' })
+  const { left = 0, top = 0, width = 0, height = 0 } = over?.getBoundingClientRect() ?? {}
+  return { x: left, y: top + height / 2, width }
+})()`
+
+test('what is drawn over in the chart of the spend is the time of all of the overview: its buttons, the other charts and the tables', async () => {
+  const page = await signedIn('console')
+  try {
+    await page.goto(`${new URL(page.url()).origin}/console?span=week`)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    // A chart that an answer draws anew under the pointer takes no stroke.
+    await until(async () => {
+      const { x, y, width }: Record<'x' | 'y' | 'width', number> = await page.evaluate(MIDDLE_OF_SPEND)
+      await page.mouse.move(x + width / 4, y)
+      await page.mouse.down()
+      await page.mouse.move(x + width / 2, y, { steps: 4 })
+      await page.mouse.up()
+      return (await page.evaluate<string>('location.search')).includes('from=')
+    }, 'the stroke is taken')
+    const { from = '', to = '' } = Object.fromEntries(new URLSearchParams(await page.evaluate<string>('location.search')))
+    expect((Date.parse(to) - Date.parse(from)) / DAY_MS, 'a quarter of the seven days').toBeWithin(1.5, 2.2)
+    const isAskedFor = (path: string) =>
+      asked.some(
+        (url) => url.includes(path) && new URL(url).searchParams.get('from') === from && new URL(url).searchParams.get('to') === to,
+      )
+    await until(async () => isAskedFor('/console/api/history') && isAskedFor('/console/api/spent'), 'all of the page is of this time')
+    expect(await page.getByRole('button', { name: '7 days' }).getAttribute('aria-pressed')).toBe('false')
   } finally {
     await page.context().close()
   }
