@@ -25,7 +25,7 @@ const REQUESTS = t.Object({
   upstream: values('upstreams'),
   ...REQUEST_LISTS,
   tag: TEXT,
-  only: t.Optional(oneOf(['over hold', 'waived'], 'Over its hold, or waived')),
+  only: t.Optional(oneOf(['over hold', 'waived', 'estimated'], 'Over its hold, waived, or with estimated tokens')),
   from: DATE,
   to: DATE,
   order: RECEIPT_ORDER,
@@ -50,7 +50,8 @@ export function consoleBooks({ world, people }: Site, { ask }: ConsoleActs) {
         const listed = valuesIn(lists, LISTS)
         if (listed instanceof Response) return listed
         const of = given({ accountIds: listed.account_id, keyIds: listed.key_id })
-        const question = { of, ...receiptFilterOf(listed), ...given({ tag, only, after, ...range }) }
+        const kind = only === 'estimated' ? { usageSource: only } : { only }
+        const question = { of, ...receiptFilterOf(listed), ...given({ tag, after, ...kind, ...range }) }
         if (order !== undefined) return inOrder(question, order, caller)
         const page = await ask<'allReceipts'>(caller, { kind: 'allReceipts', limit: PAGE, ...question })
         if (page === undefined) return missing()

@@ -5,8 +5,8 @@
 
 import { useId, useRef } from 'preact/hooks'
 
-/** `run`: what the act does. `text` ends in an ellipsis where a dialog asks first. */
-export type RowAct = Readonly<{ text: string; run: () => void }>
+/** `run`: what the act does. `text` ends in an ellipsis where a dialog asks first. `id`: where two acts may have one text. */
+export type RowAct = Readonly<{ id?: string; text: string; run: () => void }>
 
 /** `of`: what the row is about, for screen readers. */
 export function RowMenu({ of, acts }: Readonly<{ of: string; acts: readonly RowAct[] }>) {
@@ -19,9 +19,9 @@ export function RowMenu({ of, acts }: Readonly<{ of: string; acts: readonly RowA
         <span aria-hidden="true">⋯</span>
       </button>
       <div ref={menu} id={id} popover="auto" class="menu-open row-menu" onToggle={() => place(button.current, menu.current)}>
-        {acts.map(({ text, run }) => (
+        {acts.map(({ id: own, text, run }) => (
           <button
-            key={text}
+            key={own ?? text}
             type="button"
             onClick={() => {
               menu.current?.hidePopover()

@@ -9,6 +9,7 @@ import { newId } from '../../../src/ledger/operations/new-id.ts'
 import { consoleApp } from '../../../src/web/console-app.ts'
 import type { Site } from '../../../src/web/site.ts'
 import { MODEL_ID, startTestGateway, type TestGateway } from '../../support/gateway.ts'
+import { holdRequest, settlement, usd } from '../../support/ledger.ts'
 import { Browser, PeopleWorld } from '../../support/people.ts'
 
 type Facts = Record<string, unknown>
@@ -499,4 +500,10 @@ test('requests are looked through by what an index serves, and one tells its ups
     over_hold_usd: null,
     upstream: { name: expect.any(String), model: expect.any(String) },
   })
+  const now = Date.now()
+  const estimated = `req_${formId(now)}`
+  await gateway.world.ledger.hold(holdRequest(estimated, String(newest?.['key_id']), usd('0.01'), { now }))
+  await gateway.world.ledger.settle(settlement(estimated, { output: 10 }, { usageSource: 'estimated', bytesPerToken: 4, now }))
+  for (const order of ['', '&order=-cost'])
+    expect((await rows(`?only=estimated${order}`)).map(({ request_id }) => request_id)).toEqual([estimated])
 })

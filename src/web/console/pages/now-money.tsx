@@ -23,18 +23,8 @@ export const MoneyToday = ({ now }: Readonly<{ now: NowDocument | undefined }>) 
           note={today?.requests === null || today === undefined ? '' : counted(today.requests, 'request')}
         />
         <MarginToday />
-        <Figure
-          name="Waived"
-          value={showMoney(today?.waived_usd)}
-          behind={addressOf('/console/requests', { only: 'waived', from: `${utcDay()}T00:00:00Z` })}
-          note="used, not charged"
-        />
-        <Figure
-          name="Estimated"
-          value={showMoney(today?.estimated_usd)}
-          behind={exploreToday({ by: 'outcome' })}
-          note="of what was charged"
-        />
+        <Figure name="Waived" value={showMoney(today?.waived_usd)} behind={requestsToday('waived')} note="used, not charged" />
+        <Figure name="Estimated" value={showMoney(today?.estimated_usd)} behind={requestsToday('estimated')} note="of what was charged" />
         <Figure name="Lost to cache misses" value={showMoney(today?.cache_lost_usd)} note={lostText(today?.thinking_lost)} />
         <Figure name="Held now" value={showMoney(ledger?.held_usd)} note={ledger === undefined ? '' : counted(ledger.holds, 'hold')} />
       </dl>
@@ -43,6 +33,7 @@ export const MoneyToday = ({ now }: Readonly<{ now: NowDocument | undefined }>) 
 }
 
 const utcDay = (): string => new Date().toISOString().slice(0, 10)
+const requestsToday = (only: string): string => addressOf('/console/requests', { only, from: `${utcDay()}T00:00:00Z` })
 /** Today on Explore. */
 export const exploreToday = (question: ExploreQuery): string =>
   `/console/explore${exploreSearch({ ...question, step: 'hour', from: utcDay(), to: utcDay() })}`

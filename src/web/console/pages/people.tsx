@@ -95,11 +95,8 @@ const Everybody = ({ people, open }: Readonly<{ people: readonly Person[]; open:
         name: 'Telegram',
         cell: (person) =>
           person.chats.map((chat) => (
-            <span key={chat.chat} class="line">
-              {chat.name}{' '}
-              <button type="button" class="small" onClick={() => open({ what: 'chat', person, chat })}>
-                Remove…<span class="unseen"> the chat of {person.email}</span>
-              </button>
+            <span key={chat.chat} class="line breaks">
+              {chat.name}
             </span>
           )),
       },
@@ -113,6 +110,11 @@ const Everybody = ({ people, open }: Readonly<{ people: readonly Person[]; open:
             of={person.email}
             acts={[
               { text: 'Create a link…', run: () => open({ what: 'link', person }) },
+              ...person.chats.map((chat) => ({
+                id: String(chat.chat),
+                text: `Remove the chat ${chat.name}…`,
+                run: () => open({ what: 'chat', person, chat }),
+              })),
               { text: 'Remove access…', run: () => open({ what: 'remove', person }) },
             ]}
           />

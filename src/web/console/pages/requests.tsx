@@ -29,6 +29,7 @@ const ONLY = [
   { value: '', text: 'all' },
   { value: 'waived', text: 'only waived' },
   { value: 'over hold', text: 'only over their hold' },
+  { value: 'estimated', text: 'only estimated' },
 ]
 
 export const RequestsPage = () => {
