@@ -213,3 +213,22 @@ test('a relay that is about to close gives up a ledger process that accepts its 
     time.restore()
   }
 })
+
+test('a claim that is granted after its request was told that none can be had ends at once', async () => {
+  const time = new VirtualTime()
+  const { link, claims, welcome } = makeRelay()
+  try {
+    const first = await welcome()
+    const claiming = claims.claim(REPEATABLE)
+    await pass(time, 1_000)
+    expect(await claiming).toEqual({ kind: 'unavailable' })
+    expect(wordsIn(first)).toEqual([])
+    answerLast(first, { kind: 'claimed' })
+    await settleTurn()
+    expect(wordsIn(first)).toEqual([{ kind: 'release', keyId: RUNNING.keyId, header: RUNNING.header }])
+    expect(claims.running).toEqual([])
+  } finally {
+    link.close()
+    time.restore()
+  }
+})
