@@ -4,11 +4,11 @@
  */
 
 import { expect, test } from 'bun:test'
-import { ZERO } from '../../src/core/money.ts'
+import { picos, ZERO } from '../../src/core/money.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { type ExploredRow, groupsOf, wholeExplored } from '../../src/ledger/reading/explore.ts'
 import type { ExploreRow } from '../../src/ledger/reading/explore-reads.ts'
-import { slicesOf } from '../../src/ledger/reading/explore-slices.ts'
+import { rowsIn, slicesOf } from '../../src/ledger/reading/explore-slices.ts'
 import { inTurns, ordered, ROWS_OF_TURN } from '../../src/ledger/reading/loop-turns.ts'
 import { OneByOne } from '../../src/ledger/reading/one-by-one.ts'
 import type { Reports } from '../../src/ledger/reading/reports.ts'
@@ -88,6 +88,26 @@ test('rows come from the thread that reads in texts of few rows, and each is add
   expect(turns).toBeGreaterThanOrEqual((2 * ROWS) / ROWS_OF_TURN)
   const { slices } = slicesOf({ rows: Array.from({ length: ROWS }, (_, n) => rowOf(n)), next: null })
   expect(Math.max(...slices.map((slice) => (JSON.parse(slice) as unknown[]).length))).toBe(ROWS_OF_TURN)
+})
+
+test('a row comes from the thread that reads as it was read, also with amounts that no number has exactly', () => {
+  const exact = BigInt(Number.MAX_SAFE_INTEGER)
+  const amounts = [0n, 1n, exact, exact + 1n, exact + 2n, 9_300_000_000_000_000_001n].map(picos)
+  const rows = amounts.map((amount, n) => ({
+    ...rowOf(n),
+    things: [
+      { id: 'a', name: 'one, "two"' },
+      { id: `b${n}`, name: '' },
+    ].slice(n % 3),
+    requests: 5,
+    costed: 6,
+    usage: { input: 7, output: 8, cacheRead: 9, cacheWrite5m: 10, cacheWrite1h: 11, serverToolUses: 12 },
+    costPicos: amount,
+    waivedPicos: amounts[(n + 1) % 6] ?? ZERO,
+    estimatedPicos: amounts[(n + 2) % 6] ?? ZERO,
+    upstreamCostPicos: amounts[(n + 3) % 6] ?? ZERO,
+  }))
+  expect(slicesOf({ rows, next: null }).slices.flatMap(rowsIn)).toEqual(rows)
 })
 
 test('a file is written few lines a turn, and only as it is read', async () => {

@@ -1,9 +1,9 @@
 /**
  * Rows of Explore on their way from the thread that reads, as texts of few rows each: what arrives as one value is taken apart in one piece before anything else runs, and
- * a text is only copied. Rules: pages.md "Explore".
+ * a text is only copied. A row is a list, which is read in half the time of an object with names. Rules: pages.md "Explore".
  */
 
-import { picos } from '../../core/money.ts'
+import { type Picos, picos, ZERO } from '../../core/money.ts'
 import type { ExplorePart, ExploreRow } from './explore-reads.ts'
 import { ROWS_OF_TURN } from './loop-turns.ts'
 
@@ -17,22 +17,45 @@ export const slicesOf = ({ rows, next }: ExplorePart): ExploreSlices => ({
   next,
 })
 
-type Picos = 'costPicos' | 'waivedPicos' | 'estimatedPicos' | 'upstreamCostPicos'
-type Sent = Omit<ExploreRow, Picos> & Readonly<Record<Picos, string>>
+/** An amount, as a number where that is exact. */
+type Amount = number | string
+type Counts = readonly [hour: number, requests: number, costed: number]
+type Tokens = readonly [input: number, output: number, read: number, written5m: number, written1h: number, serverToolUses: number]
+type Sent = readonly [...Counts, ...Tokens, Amount, Amount, Amount, Amount, ...idsAndNames: string[]]
 
-const sentOf = (row: ExploreRow): Sent => ({
-  ...row,
-  costPicos: String(row.costPicos),
-  waivedPicos: String(row.waivedPicos),
-  estimatedPicos: String(row.estimatedPicos),
-  upstreamCostPicos: String(row.upstreamCostPicos),
-})
+const amountOf = (amount: Picos): Amount => (amount <= Number.MAX_SAFE_INTEGER ? Number(amount) : String(amount))
+const picosOf = (amount: Amount): Picos => (amount === 0 ? ZERO : picos(BigInt(amount)))
 
-export const rowsIn = (slice: string): readonly ExploreRow[] =>
-  (JSON.parse(slice) as readonly Sent[]).map((row) => ({
-    ...row,
-    costPicos: picos(BigInt(row.costPicos)),
-    waivedPicos: picos(BigInt(row.waivedPicos)),
-    estimatedPicos: picos(BigInt(row.estimatedPicos)),
-    upstreamCostPicos: picos(BigInt(row.upstreamCostPicos)),
-  }))
+const sentOf = ({ hour, requests, costed, usage, things, ...amounts }: ExploreRow): Sent => [
+  hour,
+  requests,
+  costed,
+  usage.input,
+  usage.output,
+  usage.cacheRead,
+  usage.cacheWrite5m,
+  usage.cacheWrite1h,
+  usage.serverToolUses,
+  amountOf(amounts.costPicos),
+  amountOf(amounts.waivedPicos),
+  amountOf(amounts.estimatedPicos),
+  amountOf(amounts.upstreamCostPicos),
+  ...things.flatMap(({ id, name }) => [id, name]),
+]
+
+export const rowsIn = (slice: string): readonly ExploreRow[] => (JSON.parse(slice) as readonly Sent[]).map(rowOf)
+
+function rowOf([hour, requests, costed, input, output, cacheRead, cacheWrite5m, cacheWrite1h, serverToolUses, ...rest]: Sent): ExploreRow {
+  const [cost, waived, estimated, upstreamCost, ...texts] = rest
+  return {
+    hour,
+    things: Array.from({ length: texts.length / 2 }, (_, index) => ({ id: texts[2 * index] ?? '', name: texts[2 * index + 1] ?? '' })),
+    requests,
+    usage: { input, output, cacheRead, cacheWrite5m, cacheWrite1h, serverToolUses },
+    costPicos: picosOf(cost),
+    waivedPicos: picosOf(waived),
+    estimatedPicos: picosOf(estimated),
+    upstreamCostPicos: picosOf(upstreamCost),
+    costed,
+  }
+}

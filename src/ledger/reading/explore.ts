@@ -48,18 +48,20 @@ const idOf = ({ things }: ExploreRow): string => JSON.stringify(things.map(({ id
 
 /** Adds up rows of the same step and things, as they come. */
 class Explored {
-  readonly #rows = new Map<string, ExploredRow>()
+  readonly #steps = new Map<number, Map<string, ExploredRow>>()
+  #size = 0
 
   get size(): number {
-    return this.#rows.size
+    return this.#size
   }
 
   *add(rows: readonly ExploreRow[]): Work<void> {
     for (const row of rows) {
       const id = idOf(row)
-      const place = `${row.hour} ${id}`
-      const known = this.#rows.get(place)
-      this.#rows.set(place, { id, ...row, ...(known === undefined ? {} : addSums(known, row)) })
+      const ofStep = this.#steps.getOrInsertComputed(row.hour, () => new Map())
+      const known = ofStep.get(id)
+      if (known === undefined) this.#size++
+      ofStep.set(id, known === undefined ? { id, ...row } : { ...known, ...addSums(known, row) })
       yield
     }
   }
@@ -68,14 +70,20 @@ class Explored {
     yield* this.add(rowsIn(slice))
   }
 
-  /** By time, and of one step the dearest first. */
-  rows(): Work<readonly ExploredRow[]> {
-    return ordered(this.#rows.values(), (a, b) => a.hour - b.hour || byCost(a, b))
+  rows(): readonly ExploredRow[] {
+    return [...this.#steps.values()].flatMap((ofStep) => [...ofStep.values()])
   }
 }
 
-const byCost = (a: ExploredRow, b: ExploredRow): number =>
-  Number(b.costPicos - a.costPicos) || b.requests - a.requests || (a.id < b.id ? -1 : 1)
+/** Amounts are compared and not subtracted, which would make a bigint for each of a million comparisons. */
+function byCost(a: ExploredRow, b: ExploredRow): number {
+  if (a.costPicos !== b.costPicos) return a.costPicos < b.costPicos ? 1 : -1
+  return b.requests - a.requests || (a.id < b.id ? -1 : 1)
+}
+
+/** By time, and of one step the dearest first. */
+export const byTime = (rows: readonly ExploredRow[]): Work<readonly ExploredRow[]> =>
+  ordered(rows, (a, b) => a.hour - b.hour || byCost(a, b))
 
 /** `tooMuch`: the answer would have too many rows. */
 export type ExploreFound = readonly ExploredRow[] | 'tooMuch'
@@ -86,7 +94,7 @@ type Whole = Readonly<{
   turn?: () => Promise<void>
 }>
 
-/** Asks for all parts, each in the client's turn. */
+/** Asks for all parts, each in the client's turn. The rows are in no order: a page has sums of them, and it would cost more to put them all in order than to add them up. */
 export async function wholeExplored(
   reports: Reports,
   client: string,
@@ -101,19 +109,19 @@ export async function wholeExplored(
       await inTurns(explored.addSlice(slice), turn)
       if (explored.size > rowsMax) return 'tooMuch'
     }
-    if (part.next === null) return inTurns(explored.rows(), turn)
+    if (part.next === null) return explored.rows()
     after = part.next
   }
 }
 
-/** The same for a process that reads the ledger itself. */
+/** The same for a process that reads the ledger itself, by time. */
 export function exploredBy(partOf: (query: ExploreQuery) => ExplorePart | undefined, query: Omit<ExploreQuery, 'after'>): ExploreFound {
   const explored = new Explored()
   for (let after: string | undefined; ; ) {
     const part = partOf({ ...query, after })
     atOnce(explored.add(part?.rows ?? []))
     if (explored.size > ROWS_MAX) return 'tooMuch'
-    if (part === undefined || part.next === null) return atOnce(explored.rows())
+    if (part === undefined || part.next === null) return atOnce(byTime(explored.rows()))
     after = part.next
   }
 }
@@ -123,7 +131,7 @@ export function* groupsOf(rows: readonly ExploredRow[]): Work<readonly ExploredR
   const groups = new Map<string, ExploredRow>()
   for (const row of rows) {
     const known = groups.get(row.id)
-    groups.set(row.id, { ...row, ...(known === undefined ? {} : addSums(known, row)), hour: 0 })
+    groups.set(row.id, known === undefined ? { ...row, hour: 0 } : { ...known, ...addSums(known, row) })
     yield
   }
   return yield* ordered(groups.values(), byCost)

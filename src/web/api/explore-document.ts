@@ -14,7 +14,8 @@ import type { Explore } from './explore-query.ts'
 
 /** `isOperators`: with what the requests cost at their upstreams. */
 export function* exploreDocument(rows: readonly ExploredRow[], { asked, step, measure, fromDay, toDay }: Explore, isOperators: boolean) {
-  const groups = yield* ordered(yield* groupsOf(rows), (a, b) => rankOf(b, measure) - rankOf(a, measure))
+  const byCost = yield* groupsOf(rows)
+  const groups = measure === 'spend' ? byCost : yield* ordered(byCost, (a, b) => (countOf(b, measure) ?? -1) - (countOf(a, measure) ?? -1))
   const shown = groups.slice(0, SERIES_MAX)
   const rest = groups.slice(SHOWN_ROWS_MAX)
   const places = stepsBetween(asked.fromHour, asked.toHour, step)
@@ -95,9 +96,6 @@ function countOf(of: ExploreSums, measure: Exclude<Measure, 'spend'>): number | 
       return cacheHits(of)
   }
 }
-
-/** What is close is told apart by the order of cost, in which groups come. */
-const rankOf = (of: ExploreSums, measure: Measure): number => (measure === 'spend' ? Number(of.costPicos) : (countOf(of, measure) ?? -1))
 
 const sumsDocument = (of: ExploreSums) => ({
   requests: of.requests,

@@ -3,7 +3,7 @@
 import { Elysia, type Static } from 'elysia'
 import { CUSTOMERS_DIMENSIONS, DIMENSIONS, isTrafficMeasure, TRAFFIC_MEASURES } from '../../core/explore.ts'
 import { dayText } from '../../core/utc.ts'
-import { CUSTOMERS_ROWS_MAX, type ExploredRow, ROWS_MAX, wholeExplored } from '../../ledger/reading/explore.ts'
+import { byTime, CUSTOMERS_ROWS_MAX, type ExploredRow, ROWS_MAX, wholeExplored } from '../../ledger/reading/explore.ts'
 import { inTurns } from '../../ledger/reading/loop-turns.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
@@ -51,6 +51,9 @@ async function explored(
 const documentOf = (found: Found | Response) =>
   found instanceof Response ? found : inTurns(exploreDocument(found.rows, found.explore, found.isOperators))
 
+const inOrder = async (found: Found | Response): Promise<Found | Response> =>
+  found instanceof Response ? found : { ...found, rows: await inTurns(byTime(found.rows)) }
+
 function fileOf({ rows, explore, isOperators }: Found, onEnd: () => void): Response {
   const name = `explore-${dayText(explore.fromDay)}-${dayText(explore.toDay)}.csv`
   return download(exploreCsv(rows, explore, { isOperators, onEnd }), CSV, name)
@@ -64,7 +67,7 @@ const asking = (site: Site, lines: ExploreLines) => ({
       request,
       caller,
       whose: accountId ?? clientOf(caller),
-      find: () => explored(site, caller, query, accountId),
+      find: async () => inOrder(await explored(site, caller, query, accountId)),
       fileOf,
     }),
 })

@@ -5,10 +5,10 @@
 
 import { Elysia, t } from 'elysia'
 import type { Step } from '../../core/explore.ts'
-import { picos, toExactUsdText, ZERO } from '../../core/money.ts'
+import { type Picos, picos, toExactUsdText, ZERO } from '../../core/money.ts'
 import { dayAt, isoTime } from '../../core/utc.ts'
 import { HOUR_MS } from '../../core/windows.ts'
-import { type ExploredRow, groupsOf, ROWS_MAX, wholeExplored } from '../../ledger/reading/explore.ts'
+import { type ExploredRow, ROWS_MAX, wholeExplored } from '../../ledger/reading/explore.ts'
 import { inTurns } from '../../ledger/reading/loop-turns.ts'
 import type { Site } from '../site.ts'
 import { refuse } from './answers.ts'
@@ -72,8 +72,12 @@ export function spentRoutes({ world, people }: Site, lines: ExploreLines) {
     )
 }
 
-/** The cost of each thing. */
+/** The cost of each thing over a whole span, of which it has one row. */
 function* costsOf(rows: readonly ExploredRow[]) {
-  const groups = yield* groupsOf(rows)
-  return new Map(groups.map(({ things, costPicos }) => [things[0]?.id ?? '', costPicos]))
+  const costs = new Map<string, Picos>()
+  for (const { things, costPicos } of rows) {
+    costs.set(things[0]?.id ?? '', costPicos)
+    yield
+  }
+  return costs
 }

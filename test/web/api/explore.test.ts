@@ -116,6 +116,10 @@ test('the document, the file, the command and the receipts agree for random ques
       const filters = Object.entries(only).flatMap(([dimension, id]) => ['--only', `${dimension}=${id}`])
       const args = ['--by', by.join(), '--step', step, '--from', dayText(fromDay), '--to', dayText(toDay), ...filters]
       const told = await place.json<{ data: Record<string, { id: string } & string>[]; total: Record<string, unknown> }>('usage', ...args)
+      // Both by time, and of one step the dearest first.
+      const placesOf = (row: Record<string, { id: string } & string>): string =>
+        [row['from'], ...by.map((dimension) => toldId(dimension, row[dimension]))].join(' ')
+      expect(file.map((row) => [row['from'], ...by.map((dimension) => row[dimension])].join(' '))).toEqual(told.data.map(placesOf))
       expect(
         told.data
           .map(
