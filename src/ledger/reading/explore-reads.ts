@@ -9,6 +9,7 @@ import type { Usage } from '../../core/usage.ts'
 import type { Connection } from '../sql/connection.ts'
 import { markIn } from '../sql/hour-sums.ts'
 import { type ExploreFilters, exploreSql, LAST_OF_TAIL, lastOfWalk, PLACE_DIGITS, PLACE_OF_KEY } from './explore-sql.ts'
+import { stepsApart } from './explore-steps.ts'
 import { OTHER_TAGS_ID } from './spend-rows.ts'
 
 /** Whole UTC hours since 1970, both included. `by`: two at most. `step`: null for the whole span. `after`: the `next` of the part before. */
@@ -40,8 +41,8 @@ export type ExploreRow = ExploreSums & Readonly<{ hour: number; things: readonly
 /** Several parts may have rows of the same step and things. */
 export type ExplorePart = Readonly<{ rows: readonly ExploreRow[]; next: string | null }>
 
-/** How many rows by hour a part looks at, where nearly each may be one of the answer (`fine`) fewer; and how many receipts. */
-const LOOKED_AT_MAX = { coarse: 40_000, fine: 10_000, receipts: 4_000 }
+/** How many rows by hour a part looks at, where nearly each may be one of the answer (`fine`) fewer; how many receipts; and how often it finds the rows of a key and step. */
+const LOOKED_AT_MAX = { coarse: 20_000, fine: 10_000, receipts: 4_000, found: 5_000 }
 
 /** `w`, key and hour up to which rows were read; or `t` and the number of the last receipt that was read. Then the marks, each with the place behind which it holds. */
 const PLACE = /^(?:w:(\d{1,15}):(\d{1,9})|t:(\d{1,16}))((?:,\d{1,16}@\d{1,15}:\d{1,9})+)$/
@@ -82,7 +83,14 @@ function walkPart({ db, query, looked }: Reading, after: Readonly<{ key: number;
     looked: isFine ? looked.fine : looked.coarse,
   })
   const to = last === null ? { lastKey: BEYOND, lastHour: query.toHour } : { lastKey: Number(last.key), lastHour: Number(last.hour) }
-  const rows = sumsOf(db, query, 'walk', { ...given, ...to })
+  const steps = last === null ? undefined : stepsApart(query, looked.found / (to.lastKey - after.key + 1))
+  const rows =
+    steps === undefined
+      ? sumsOf(db, query, 'walk', { ...given, ...to })
+      : steps.flatMap(({ start, fromHour, toHour }) => {
+          const span = { fromHour, toHour, lastHour: Math.min(to.lastHour, toHour) }
+          return sumsOf(db, { ...query, step: null }, 'walk', { ...given, ...to, ...span }, start)
+        })
   const known = marks.at(-1)?.mark === mark ? marks : [...marks, { mark, ...after }]
   const first = known[0]?.mark ?? mark
   const next = last === null ? `t:${first}` : `w:${last.key}:${last.hour}`
@@ -118,12 +126,13 @@ const storedTag = (tag: string): string => (tag === OTHER_TAGS_ID ? '' : tag)
 
 const keysOf = ({ key, account }: ExploreFilters): Given => filtersOf({ ...(key && { key }), ...(account && { account }) })
 
-function sumsOf(db: Connection, query: ExploreQuery, from: 'walk' | 'tail', given: Given): readonly ExploreRow[] {
+/** `hour`: of the rows of a question that has no step. */
+function sumsOf(db: Connection, query: ExploreQuery, from: 'walk' | 'tail', given: Given, hour = 0): readonly ExploreRow[] {
   const { by, step, only } = query
   return db
     .query<SumRow, [Given]>(exploreSql({ from, by, step, only }))
     .all(given)
-    .map((row) => rowOf(row, by))
+    .map((row) => rowOf(row, by, hour))
 }
 
 const LIMB = 1_000_000n
@@ -133,8 +142,8 @@ const thing = (dimension: Dimension, id: string, name: string): Thing => ({
   name,
 })
 
-const rowOf = (row: SumRow, by: readonly Dimension[]): ExploreRow => ({
-  hour: Number(row['hour']),
+const rowOf = (row: SumRow, by: readonly Dimension[], hour: number): ExploreRow => ({
+  hour: row['hour'] === undefined ? hour : Number(row['hour']),
   things: by.map((dimension, index) => (index === 0 ? thing(dimension, row.id1, row.name1) : thing(dimension, row.id2, row.name2))),
   requests: Number(row['requests']),
   usage: {

@@ -7,24 +7,34 @@ import { textsIn } from '../sql/sql-list.ts'
 /** Ids, of tags also `(none)` and `(other)`; absent: all. */
 export type ExploreFilters = Partial<Readonly<Record<Dimension, readonly string[]>>>
 
-/** What a dimension is in a row `u` of a key `k` and a price `v`, and how its id and name are found by that. `n`: the table with the names. */
-const OF: Readonly<Record<Dimension, Readonly<{ value: string; filter: string; named?: string; id?: string; name?: string }>>> = {
+/** The number or text (`value`) by which a row `u` of a key `k` is told apart; of a price or a key that of the model or account (`of`); and the table with its id and name. */
+type Found = Readonly<{
+  value: string
+  filter: string
+  of?: Readonly<{ table: string; value: string }>
+  named?: string
+  id?: string
+  name?: string
+}>
+const OF: Readonly<Record<Dimension, Found>> = {
   model: {
-    value: 'v.model_number',
-    filter: `v.model_number IN (SELECT number FROM models WHERE id IN (${textsIn('$models')}))`,
+    value: 'u.price_number',
+    filter: `u.price_number IN (SELECT number FROM price_versions WHERE model_number IN (SELECT number FROM models WHERE id IN (${textsIn('$models')})))`,
+    of: { table: 'price_versions', value: 'model_number' },
     named: 'models',
     id: 'id',
   },
   key: {
-    value: 'u.key_number',
+    value: 'k.number',
     filter: `k.number IN (SELECT number FROM keys WHERE id IN (${textsIn('$keys')}))`,
     named: 'keys',
     id: 'id',
     name: 'name',
   },
   account: {
-    value: 'k.account_number',
+    value: 'k.number',
     filter: `k.account_number IN (SELECT number FROM accounts WHERE id IN (${textsIn('$accounts')}))`,
+    of: { table: 'keys', value: 'account_number' },
     named: 'accounts',
     id: 'id',
     name: 'name',
@@ -65,31 +75,33 @@ const TAIL = `(${hoursOfReceipts(`r.number > $number AND r.number <= $to AND r.n
     SELECT CAST(substr(value, ${PLACE_DIGITS + 1}) AS BIGINT) FROM (${textsIn('$marks')}) m
     WHERE CAST(substr(value, 1, ${PLACE_DIGITS}) AS BIGINT) < r.key_number * ${PLACE_OF_KEY} + ${HOUR} ORDER BY value DESC LIMIT 1)`)})`
 
-const PRICES = 'JOIN price_versions v ON v.number = u.price_number'
 const FROM = {
-  walk: (join: string) =>
-    `${KEYS} ${join} ${BEHIND} AND k.number <= $lastKey AND u.hour <= CASE WHEN k.number = $lastKey THEN CAST($lastHour AS BIGINT) ELSE CAST($toHour AS BIGINT) END`,
-  tail: (join: string) => `FROM ${TAIL} u JOIN keys k ON k.number = u.key_number ${join} WHERE u.hour BETWEEN $fromHour AND $toHour`,
+  walk: `${KEYS} ${BEHIND} AND k.number <= $lastKey AND u.hour <= CASE WHEN k.number = $lastKey THEN CAST($lastHour AS BIGINT) ELSE CAST($toHour AS BIGINT) END`,
+  tail: `FROM ${TAIL} u JOIN keys k ON k.number = u.key_number WHERE u.hour BETWEEN $fromHour AND $toHour`,
 }
 
-const sumAs = (what: string, name: string): string => `CAST(sum(${what}) AS BIGINT) AS "${name}"`
 /** In two limbs, because int64 picodollars end at 9.2 million USD. */
-const limbsAs = (what: string, name: string): string =>
-  `${sumAs(`${what} / 1000000`, `${name}High`)}, ${sumAs(`${what} % 1000000`, `${name}Low`)}`
-const SUMS = [
-  sumAs('requests', 'requests'),
-  sumAs('input_tokens', 'input'),
-  sumAs('output_tokens', 'output'),
-  sumAs('cache_read_tokens', 'cacheRead'),
-  sumAs('cache_write_5m_tokens', 'cacheWrite5m'),
-  sumAs('cache_write_1h_tokens', 'cacheWrite1h'),
-  sumAs('server_tool_uses', 'serverToolUses'),
-  sumAs('costed', 'costed'),
-  limbsAs('cost_picos', 'cost'),
-  limbsAs('waived_picos', 'waived'),
-  limbsAs('estimated_picos', 'estimated'),
-  limbsAs('upstream_cost_picos', 'upstreamCost'),
-].join(', ')
+const limbsOf = (column: string, name: string): Record<string, string> => ({
+  [`${name}High`]: `${column} / 1000000`,
+  [`${name}Low`]: `${column} % 1000000`,
+})
+/** Each sum, out of rows `u`. */
+const SUMS: Readonly<Record<string, string>> = {
+  requests: 'requests',
+  input: 'input_tokens',
+  output: 'output_tokens',
+  cacheRead: 'cache_read_tokens',
+  cacheWrite5m: 'cache_write_5m_tokens',
+  cacheWrite1h: 'cache_write_1h_tokens',
+  serverToolUses: 'server_tool_uses',
+  costed: 'costed',
+  ...limbsOf('cost_picos', 'cost'),
+  ...limbsOf('waived_picos', 'waived'),
+  ...limbsOf('estimated_picos', 'estimated'),
+  ...limbsOf('upstream_cost_picos', 'upstreamCost'),
+}
+const SUMMED = Object.entries(SUMS).map(([name, of]) => `CAST(sum(${of}) AS BIGINT) AS "${name}"`)
+const SUMMED_AGAIN = Object.keys(SUMS).map((name) => `CAST(sum(y."${name}") AS BIGINT) AS "${name}"`)
 
 const DAY = '(u.hour / 24)'
 /** Of days since 1 March of the year 0, in integers alone: of the century in 400 years, of the year in the century, of the month in a year from March on. */
@@ -107,16 +119,36 @@ export const HOUR_OF_STEP: Readonly<Record<Step, string>> = {
 
 type Asked = Readonly<{ from: 'walk' | 'tail'; by: readonly Dimension[]; step: Step | null; only: ExploreFilters }>
 
-/** Rows with `hour`, the ids and names of what they are of, and the sums. */
+/**
+ * Rows with the ids and names of what they are of, and the sums; with `hour` where there is a step. They are added up by key first, because in the order of keys SQLite sorts
+ * nothing, and by price, because it is in the row; only those sums are put together by account and model.
+ */
 export function exploreSql({ from, by, step, only }: Asked): string {
-  const hour = step === null ? 'CAST(0 AS BIGINT)' : HOUR_OF_STEP[step]
   const filters = Object.keys(only).map((dimension) => ` AND ${OF[dimension as Dimension].filter}`)
-  const values = by.map((dimension, index) => `, ${OF[dimension].value} AS value${index + 1}`)
-  const groups = ['1', ...by.map((_, index) => `${index + 2}`)]
-  const needsPrice = by.includes('model') || only.model !== undefined
-  const source = FROM[from](needsPrice ? PRICES : '')
-  const sums = `SELECT ${hour} AS hour${values.join('')}, ${SUMS} ${source}${filters.join('')} GROUP BY ${groups.join(', ')}`
-  return `SELECT ${[1, 2].map((place) => namesOf(by[place - 1], place)).join(', ')}, x.* FROM (${sums}) x ${by.map((dimension, index) => joinOf(dimension, index + 1)).join(' ')}`
+  const values = by.map((dimension, index) => ({ name: `value${index + 1}`, value: OF[dimension].value }))
+  const groups = [...values, ...(step === null ? [] : [{ name: 'hour', value: HOUR_OF_STEP[step] }])]
+  const picked = groups.map(({ name, value }) => `${value} AS ${name}`)
+  const grouped = groups.length === 0 ? 'HAVING count(*) > 0' : `GROUP BY ${[...new Set(groups.map(({ value }) => value))].join(', ')}`
+  const sums = `SELECT ${[...picked, ...SUMMED].join(', ')} ${FROM[from]}${filters.join('')} ${grouped}`
+  const names = [1, 2].map((place) => namesOf(by[place - 1], place))
+  const joins = by.map((dimension, index) => joinOf(dimension, index + 1))
+  return `SELECT ${names.join(', ')}, x.* FROM (${togetherOf(sums, by, step)}) x ${joins.join(' ')}`
+}
+
+/** Sums by key and price, put together by account and model where these are asked for. */
+function togetherOf(sums: string, by: readonly Dimension[], step: Step | null): string {
+  if (by.every((dimension) => OF[dimension].of === undefined)) return sums
+  const values = by.map((dimension, index) => {
+    const { of } = OF[dimension]
+    return `${of === undefined ? 'y' : `m${index + 1}`}.${of === undefined ? `value${index + 1}` : of.value}`
+  })
+  const joins = by.map((dimension, index) => {
+    const { of } = OF[dimension]
+    return of === undefined ? '' : ` JOIN ${of.table} m${index + 1} ON m${index + 1}.number = y.value${index + 1}`
+  })
+  const picked = [...values.map((value, index) => `${value} AS value${index + 1}`), ...(step === null ? [] : ['y.hour AS hour'])]
+  const groups = [...values, ...(step === null ? [] : ['y.hour'])]
+  return `SELECT ${[...picked, ...SUMMED_AGAIN].join(', ')} FROM (${sums}) y${joins.join('')} GROUP BY ${groups.join(', ')}`
 }
 
 function namesOf(dimension: Dimension | undefined, place: number): string {
