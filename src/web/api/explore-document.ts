@@ -13,18 +13,29 @@ import { ordered } from '../../ledger/reading/loop-turns.ts'
 import type { Explore } from './explore-query.ts'
 
 /** `isOperators`: with what the requests cost at their upstreams. */
-export function* exploreDocument(rows: readonly ExploredRow[], { asked, step, measure, fromDay, toDay }: Explore, isOperators: boolean) {
+export function* exploreDocument(rows: readonly ExploredRow[], explore: Explore, isOperators: boolean) {
+  const { measure } = explore
   const byCost = yield* groupsOf(rows)
   const groups = measure === 'spend' ? byCost : yield* ordered(byCost, (a, b) => (countOf(b, measure) ?? -1) - (countOf(a, measure) ?? -1))
+  const ofPlace = yield* sumsByPlace(rows, new Set(groups.slice(0, SERIES_MAX).map(({ id }) => id)))
+  const valueAt = (hour: number, id: string): string | null => textOf(ofPlace.get(placeOf(hour, id)) ?? NOTHING_USED, measure)
+  return yield* documentOf({ groups, valueAt }, explore, isOperators)
+}
+
+export const placeOf = (hour: number, id: string): string => `${hour} ${id}`
+
+/** `groups`: the sums of each thing, in their order. `valueAt`: what the chart shows of a thing in a step; of the id `''` for all that have no series of their own. */
+export type Shown = Readonly<{ groups: readonly ExploredRow[]; valueAt: (hour: number, id: string) => string | null }>
+
+export function* documentOf({ groups, valueAt }: Shown, { asked, step, measure, fromDay, toDay }: Explore, isOperators: boolean) {
   const shown = groups.slice(0, SERIES_MAX)
   const rest = groups.slice(SHOWN_ROWS_MAX)
   const places = stepsBetween(asked.fromHour, asked.toHour, step)
-  const ofPlace = yield* sumsByPlace(rows, new Set(shown.map(({ id }) => id)))
   const sums = (of: ExploreSums) => ({ ...sumsDocument(of), ...(isOperators ? costDocument(of) : {}) })
   const seriesOf = function* (things: ReturnType<typeof thingsOf> | null, id: string) {
     const values: (string | null)[] = []
     for (const hour of places) {
-      values.push(textOf(ofPlace.get(`${hour} ${id}`) ?? NOTHING_USED, measure))
+      values.push(valueAt(hour, id))
       yield
     }
     return { things, values }
@@ -57,7 +68,7 @@ export function* exploreDocument(rows: readonly ExploredRow[], { asked, step, me
 function* sumsByPlace(rows: readonly ExploredRow[], ids: ReadonlySet<string>) {
   const sums = new Map<string, ExploreSums>()
   for (const row of rows) {
-    const place = `${row.hour} ${ids.has(row.id) ? row.id : ''}`
+    const place = placeOf(row.hour, ids.has(row.id) ? row.id : '')
     sums.set(place, addSums(sums.get(place) ?? NOTHING_USED, row))
     yield
   }

@@ -4,17 +4,19 @@
  */
 
 import { Elysia, t } from 'elysia'
-import type { Step } from '../../core/explore.ts'
+import { SERIES_MAX, type Step } from '../../core/explore.ts'
 import { type Picos, picos, toExactUsdText, ZERO } from '../../core/money.ts'
 import { dayAt, isoTime } from '../../core/utc.ts'
 import { HOUR_MS } from '../../core/windows.ts'
-import { type ExploredRow, ROWS_MAX, wholeExplored } from '../../ledger/reading/explore.ts'
+import { type ExploredRow, type ExploreFound, groupsOf, ROWS_MAX, wholeExplored } from '../../ledger/reading/explore.ts'
+import type { ExploreQuery } from '../../ledger/reading/explore-reads.ts'
 import { inTurns } from '../../ledger/reading/loop-turns.ts'
+import type { Unread } from '../../ledger/reading/reports.ts'
 import type { Site } from '../site.ts'
 import { refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { NO_STORE, oneOf } from './console-acts.ts'
-import { exploreDocument } from './explore-document.ts'
+import { documentOf, placeOf, type Shown } from './explore-document.ts'
 import { clientOf, type ExploreLines } from './explore-lines.ts'
 import { SPAN_FIELDS, type Times, timesOf } from './span-times.ts'
 import { refuseUnread } from './unread.ts'
@@ -34,16 +36,15 @@ export function spentRoutes({ world, people }: Site, lines: ExploreLines) {
     const hours = toHour - fromHour + 1
     const step: Step = hours > HOURLY_MAX ? 'day' : 'hour'
     const asked = { fromHour, toHour, by: [by], step, only: {} }
-    const whole = (query: Parameters<typeof wholeExplored>[2]['query']) =>
-      wholeExplored(reports, clientOf(caller), { query, rowsMax: ROWS_MAX })
-    const now = await whole(asked)
-    const before = typeof now === 'string' ? now : await whole({ ...asked, fromHour: fromHour - hours, toHour: fromHour - 1, step: null })
+    const whole: Asking = (changed) => wholeExplored(reports, clientOf(caller), { query: { ...asked, ...changed }, rowsMax: ROWS_MAX })
+    const before = await whole({ fromHour: fromHour - hours, toHour: fromHour - 1, step: null })
+    const now = typeof before === 'string' ? before : await shownOf(whole, by)
     if (now === 'tooMuch' || before === 'tooMuch')
       return refuse(400, 'There are more than 50,000 of these. Choose a shorter time', { field: 'by' })
     if (typeof now === 'string') return refuseUnread(now)
     if (typeof before === 'string') return refuseUnread(before)
     const explore = { asked, step, measure: 'spend' as const, fromDay: dayAt(from), toDay: dayAt(to - 1) }
-    const { data, series, places, total } = await inTurns(exploreDocument(now, explore, true))
+    const { data, series, places, total } = await inTurns(documentOf(now, explore, true))
     const costsBefore = await inTurns(costsOf(before))
     return {
       /** Whole hours. */
@@ -70,6 +71,44 @@ export function spentRoutes({ world, people }: Site, lines: ExploreLines) {
       },
       { person: true, query: QUERY },
     )
+}
+
+type Asking = (changed: Partial<ExploreQuery>) => Promise<ExploreFound | Unread>
+type Found = Shown | 'tooMuch' | Unread
+
+/**
+ * Models are few, so one read has all of them in all steps. Ten thousand keys, each in thirty steps, would be more than an answer has: the steps are asked for of those that
+ * have a series, and of all together. A request that ends between these reads is in the later ones alone.
+ */
+async function shownOf(whole: Asking, by: By): Promise<Found> {
+  const isOfFew = by === 'model'
+  const rows = await whole(isOfFew ? {} : { step: null })
+  if (typeof rows === 'string') return rows
+  const groups = await inTurns(groupsOf(rows))
+  const dearest = groups.slice(0, SERIES_MAX)
+  const ofSeries =
+    isOfFew || dearest.length === 0 ? rows : await whole({ only: { [by]: dearest.map(({ things }) => things[0]?.id ?? '') } })
+  if (typeof ofSeries === 'string') return ofSeries
+  const ofAll = isOfFew || groups.length <= SERIES_MAX ? [] : await whole({ by: [] })
+  if (typeof ofAll === 'string') return ofAll
+  const costs = await inTurns(costsByPlace(ofSeries, ofAll, new Set(dearest.map(({ id }) => id))))
+  return { groups, valueAt: (hour, id) => toExactUsdText(costs.get(placeOf(hour, id)) ?? ZERO) }
+}
+
+/** By step and thing; what is none of `ids` has the id `''`. `ofAll`: sums of each step, where the others are in no row of `ofSeries`. */
+function* costsByPlace(ofSeries: readonly ExploredRow[], ofAll: readonly ExploredRow[], ids: ReadonlySet<string>) {
+  const costs = new Map<string, Picos>()
+  const add = (place: string, cost: bigint): unknown => costs.set(place, picos((costs.get(place) ?? ZERO) + cost))
+  for (const { hour, costPicos } of ofAll) {
+    add(placeOf(hour, ''), costPicos)
+    yield
+  }
+  for (const { hour, id, costPicos } of ofSeries) {
+    add(placeOf(hour, ids.has(id) ? id : ''), costPicos)
+    if (ofAll.length > 0) add(placeOf(hour, ''), -costPicos)
+    yield
+  }
+  return costs
 }
 
 /** The cost of each thing over a whole span, of which it has one row. */

@@ -2,9 +2,11 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { picos, sumPicos, toExactUsdText } from '../../../src/core/money.ts'
+import { DAY_MS } from '../../../src/core/utc.ts'
 import { HOUR_MS } from '../../../src/core/windows.ts'
 import { startTestGateway, type TestGateway } from '../../support/gateway.ts'
 import { makeHistory } from '../../support/history.ts'
+import { createKey, holdRequest, settlement, usd } from '../../support/ledger.ts'
 import { type Operator, signInOperator } from '../../support/operator.ts'
 import { randomFrom, SEED } from '../../support/seed.ts'
 
@@ -65,6 +67,43 @@ for (const [hours, stepS] of [
       }
       expect(found.places.every((place) => !Number.isNaN(Date.parse(place)))).toBe(true)
     })
+
+test('of more things than a chart has colours the dearest have series, and all others together are one more', async () => {
+  const now = Math.floor(Date.now() / HOUR_MS) * HOUR_MS
+  const ages = [0, 3, 26, 30, 50]
+  for (let n = 0; n < 12; n++) {
+    const keyId = `key_many_${n}`
+    await gateway.operate({ ...createKey(keyId, { balanceUsd: '1' }), now: now - 9 * DAY_MS })
+    await gateway.ledger.findKey(createKey(keyId).secretHash)
+    for (const [index, age] of ages.entries()) {
+      const requestId = `req_many_${n}_${index}`
+      await gateway.ledger.hold(holdRequest(requestId, keyId, usd('0.05'), { now, modelId: `many-${n}` }))
+      // In a week in which nothing else is; each costs another amount.
+      const at = now - 7 * DAY_MS - age * HOUR_MS
+      await gateway.ledger.settle(settlement(requestId, { input: 10 * (n + 1) + index }, { now: at }))
+    }
+  }
+  const to = now - 7 * DAY_MS + HOUR_MS
+  for (const by of ['model', 'key', 'account'] as const)
+    for (const hours of [48, 72]) {
+      const from = to - hours * HOUR_MS
+      const asked = `by=${by}&from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`
+      const { places, series, data, total } = await shown(asked)
+      const within = gateway.receipts().filter(({ settledAt }) => settledAt >= from && settledAt < to)
+      const costs = (of: typeof within): string => toExactUsdText(sumPicos(...of.map(({ costPicos }) => costPicos)))
+      const dearest = Array.from({ length: 7 }, (_, n) => within.find(({ keyId }) => keyId === `key_many_${11 - n}`)?.[OF[by]])
+      expect(series.map(({ things }) => things?.[0]?.id)).toEqual([...dearest, undefined])
+      expect([data.length, total.cost_usd]).toEqual([10, costs(within)])
+      const step = hours > 48 ? DAY_MS : HOUR_MS
+      for (const { things, values } of series) {
+        const id = things?.[0]?.id
+        const of = within.filter((one) => (id === undefined ? !dearest.includes(one[OF[by]]) : one[OF[by]] === id))
+        expect(values).toEqual(
+          places.map((place) => costs(of.filter(({ settledAt }) => Math.floor(settledAt / step) * step === Date.parse(place)))),
+        )
+      }
+    }
+})
 
 for (const [query, field] of [
   ['by=upstream', 'by'],
