@@ -37,7 +37,8 @@ const LAG_MOST = 2
 const RAMP_MS = 1_000
 const SETTLE_MS = 500
 const DRAIN_SPARE_MS = 300
-const IDLE_AFTER_MS = 2_000
+/** As long as after 5,000 streams: collections and what gives memory back take their time. */
+const IDLE_AFTER_MS = 8_000
 const BYTES_A_MB = 1e6
 const CONTESTANTS = [ONE_PROCESS, ...RELAYS.map(nameOf)]
 
