@@ -10,6 +10,7 @@ import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
 import { BodyReader } from './relay/body-reader.ts'
 import { FollowedThere } from './relay/follow-there.ts'
 import { IdempotentResponses } from './relay/idempotent-responses.ts'
+import { IdleGarbage } from './relay/idle-garbage.ts'
 import { KeyLimits } from './relay/key-limits.ts'
 import { LiveStreams } from './relay/live-streams.ts'
 import { RateGate, ratesHere } from './relay/rate-gate.ts'
@@ -55,20 +56,24 @@ export function relayOfGateway(world: World, opened: OpenedLedger, options: Opti
   const kept = answersBeside(opened, answersAt, world)
   const onFault = (fault: string): void => world.log.alarm('large bodies', { fault })
   const bodyReader = new BodyReader({ startThread: options.startBodyThread, onFault })
-  const relay = new Relay({
-    world,
-    keyLimits,
-    rates,
-    live,
-    memory,
-    answers,
-    kept: kept ?? shared?.kept,
-    shared: shared?.answers,
-    claims: shared?.claims,
-    bodies,
-    bodyReader,
-    timings: options.timings ?? TIMINGS,
-  })
+  const garbage = new IdleGarbage({ soon: aSecondLater, collect: collectAll })
+  const relay = new Relay(
+    {
+      world,
+      keyLimits,
+      rates,
+      live,
+      memory,
+      answers,
+      kept: kept ?? shared?.kept,
+      shared: shared?.answers,
+      claims: shared?.claims,
+      bodies,
+      bodyReader,
+      timings: options.timings ?? TIMINGS,
+    },
+    (running) => garbage.onEnd(running),
+  )
   world.ledger.onKeyChange((change) => {
     if (change.stop !== null) live.cut(change).catch(() => undefined)
   })
@@ -80,6 +85,8 @@ function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): Bo
   return new BodyMemory({ poolBytes: poolBytesOf(memoryBytes), limits, keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId), now })
 }
 
-/** An idle process collects no garbage by itself, so the garbage of many streams would stay: it is collected once, this long after their last bytes are out. */
+/** An idle process collects no garbage by itself, so that of many streams or requests would stay: it is collected once, this long after the last bytes are out. */
 const COLLECT_AFTER_MS = 1_000
-const collectSoon = (): void => void setTimeout(Bun.gc, COLLECT_AFTER_MS, true).unref()
+const aSecondLater = (run: () => void): void => void setTimeout(run, COLLECT_AFTER_MS).unref()
+const collectAll = (): void => void Bun.gc(true)
+const collectSoon = (): void => aSecondLater(collectAll)

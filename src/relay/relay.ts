@@ -18,12 +18,15 @@ import { answerWhole } from './whole.ts'
 
 export class Relay {
   readonly #parts: RelayParts
+  readonly #onEach: (running: number) => void
   #running = 0
   #idle: PromiseWithResolvers<void> | undefined
   readonly #onEnd = (): void => this.#ended()
 
-  constructor(parts: RelayParts) {
+  /** `onEach`: called at the end of each request or stream. `running`: how many others run. */
+  constructor(parts: RelayParts, onEach: (running: number) => void = () => undefined) {
     this.#parts = parts
+    this.#onEach = onEach
   }
 
   /** Requests and streams that have not ended. */
@@ -70,6 +73,7 @@ export class Relay {
 
   #ended(): void {
     this.#running--
+    this.#onEach(this.#running)
     if (this.#running > 0) return
     this.#idle?.resolve()
     this.#idle = undefined

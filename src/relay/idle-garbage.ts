@@ -1,0 +1,35 @@
+/** The garbage of many requests, which an idle process does not collect by itself. Rules: platform.md "Memory". */
+
+/** They leave some 30 MB. */
+const MANY = 1_000
+
+/** `soon`: calls what it is given about a second later. */
+type Options = Readonly<{ soon: (run: () => void) => void; collect: () => void }>
+
+export class IdleGarbage {
+  readonly #options: Options
+  #endedSince = 0
+  #isAwaited = false
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** To be called at the end of each request. `running`: how many others run. */
+  onEnd(running: number): void {
+    this.#endedSince++
+    if (running > 0 || this.#endedSince < MANY || this.#isAwaited) return
+    this.#isAwaited = true
+    this.#await(this.#endedSince)
+  }
+
+  /** Collects once no request has ended for a while: to collect everything takes the loop some 20 ms. */
+  #await(ended: number): void {
+    this.#options.soon(() => {
+      if (this.#endedSince !== ended) return this.#await(this.#endedSince)
+      this.#isAwaited = false
+      this.#endedSince = 0
+      this.#options.collect()
+    })
+  }
+}
