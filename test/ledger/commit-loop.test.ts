@@ -36,6 +36,7 @@ function makeLoop(retryMs = 0) {
   }
   const state = {
     canApply: true,
+    canRead: true,
     canReplay: true,
     isLocked: false,
     areRowsLocked: false,
@@ -57,7 +58,7 @@ function makeLoop(retryMs = 0) {
     apply: (tasks, unsettled = new Set()) => {
       state.apart = [...unsettled]
       state.applies++
-      if (!state.canApply && !tasks.every(isRead)) return { kind: 'failed', problem: 'away' }
+      if (!state.canRead || (!state.canApply && !tasks.every(isRead))) return { kind: 'failed', problem: 'away' }
       if (state.areRowsLocked)
         return { kind: 'applied', answers: tasks.map(() => 'unavailable'), changes: [], faults: [], held: new Set(tasks) }
       state.done.push(...tasks.map(({ kind }) => kind))
@@ -163,5 +164,40 @@ test('an Idempotency-Key is looked up behind the settles that were sent before i
   state.canApply = true
   await until(() => asked(2), 'it is looked up')
   expect(state.done).toEqual(['foreignHeads', 'settle', 'findIdempotency'])
+  loop.close()
+})
+
+test('what settles do not change is read while commits fail, however many reads wait behind these', async () => {
+  const { loop, settle, state, answers } = makeLoop(60_000)
+  state.canApply = false
+  const find: Task = { kind: 'findIdempotency', keyId: 'key_1', headerHash: new Uint8Array(32), now: 0 }
+  loop.add([settle('req_1'), ...Array.from({ length: 3_000 }, () => find)].map((task, index) => ({ number: index + 1, task })))
+  loop.add([{ number: 5_000, task: { kind: 'foreignHeads' } }])
+  await until(() => answers().length > 0, 'it is read')
+  expect(answers()).toEqual([{ number: 5_000, answer: 'unavailable' }])
+  expect(state.done).toEqual(['foreignHeads'])
+  state.canApply = true
+  await until(() => answers().length === 3_001, 'all are looked up')
+  loop.close()
+})
+
+test('from a storage that cannot even be read every read gets an answer', async () => {
+  const { loop, settle, state, answers } = makeLoop()
+  state.canRead = false
+  const reads: Task[] = [
+    { kind: 'foreignHeads' },
+    { kind: 'findIdempotency', keyId: 'key_1', headerHash: new Uint8Array(32), now: 0 },
+    { kind: 'keyStates', keyIds: ['key_1'] },
+  ]
+  loop.add([settle('req_1'), ...reads].map((task, index) => ({ number: index + 1, task })))
+  await until(() => answers().length === 4, 'all are answered')
+  loop.add(reads.map((task, index) => ({ number: index + 5, task })))
+  await until(() => answers().length === 7, 'all are answered')
+  expect(
+    answers()
+      .filter(({ number }) => number > 1)
+      .map(({ answer }) => answer),
+  ).toEqual(Array.from({ length: 6 }, () => 'unavailable'))
+  expect(state.done).toEqual([])
   loop.close()
 })

@@ -142,17 +142,18 @@ export class CommitLoop {
   }
 
   /**
-   * Reads need no commit and are answered now, except those that settles change, which stay behind the writes that were sent before them. Writes wait for the next
-   * attempt, or are given up.
+   * Reads need no commit and are answered now, also those behind this group, except those that settles change, which stay behind the writes that were sent before them.
+   * Writes wait for the next attempt, or are given up.
    */
   #afterFailure(batch: readonly NumberedTask[]): void {
-    const reads = batch.filter(({ task }) => isRead(task) && !isOfSettles(task))
+    const reads = [...batch, ...this.#queue].filter(isFree)
+    this.#queue = this.#queue.filter((asked) => !isFree(asked))
     const late = batch.filter(({ task }) => isOfSettles(task))
     const writes = batch.filter(({ task }) => !isRead(task))
     this.#held.forgetAll()
     // The time is noted before the reads, which may themselves wait for the storage.
     this.#firstFailureMs ??= performance.now()
-    if (reads.length > 0) this.#commit(reads)
+    this.#read(reads)
     if (this.#isWritable && !this.#isFenced && performance.now() - this.#firstFailureMs < this.#retryMs) {
       this.#queue = [...writes, ...late, ...this.#queue]
       setTimeout(() => this.#flush(), RETRY_PAUSE_MS)
@@ -160,9 +161,18 @@ export class CommitLoop {
     }
     this.#firstFailureMs = undefined
     this.#keepOrRefuse(writes)
-    if (late.length > 0) this.#commit(late)
+    this.#read(late)
     if (this.#queue.length > 0) this.#schedule()
     this.#probe()
+  }
+
+  /** A storage that cannot even be read is not asked again: a caller that waits would wait for ever. */
+  #read(reads: readonly NumberedTask[]): void {
+    if (reads.length > 0 && !this.#commit(reads))
+      this.#tellEach(
+        byAsker(reads, ({ task }) => unavailable(task)),
+        {},
+      )
   }
 
   #noteFailure({ problem, isFenced }: NotApplied): void {
@@ -240,4 +250,6 @@ export class CommitLoop {
 const NOTHING = { kind: 'committed', settled: new Float64Array(), answers: [], changes: [], faults: [] } as const
 /** Wallets, and the Idempotency-Keys that are used up. */
 const isOfSettles = ({ kind }: Task): boolean => kind === 'keyStates' || kind === 'findIdempotency'
+/** Reads that settles do not change. */
+const isFree = ({ task }: NumberedTask): boolean => isRead(task) && !isOfSettles(task)
 const isSpilled = (task: Task): boolean => task.kind === 'settle' && canSpill(task)
