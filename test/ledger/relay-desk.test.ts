@@ -7,7 +7,7 @@ import { until } from '../support/until.ts'
 
 type Desk = ConstructorParameters<typeof RelayDesk>[0]
 
-/** `recovered`: how often what no living relay has in flight was waived. `done`: what was done to spills and relays, in order. */
+/** `recovered`: how often what no living relay has in flight was waived. `done`: what was done to spills and relays, in order. `taken`: of which boots spills were taken away. */
 function makeDesk(spills: 'sound' | 'full' = 'sound') {
   let recovered = 0
   const done: string[] = []
@@ -20,9 +20,14 @@ function makeDesk(spills: 'sound' | 'full' = 'sound') {
     },
   }
   const failed = { kind: 'failed', problem: 'no room' }
+  const taken: string[][] = []
   const spilled = {
     read: () => (spills === 'full' ? failed : (note('is read') ?? { frames: 0, replayed: [] })),
-    takeAway: () => (spills === 'full' ? failed : note('is taken away')),
+    takeAway(lives: (bootId: string) => boolean) {
+      if (spills === 'full') return failed
+      taken.push(['relay-1', 'relay-5'].filter((bootId) => !lives(bootId)))
+      return note('is taken away')
+    },
   }
   const said: FromThread[] = []
   const loop = { isIdle: true, isSpillEmpty: true }
@@ -32,7 +37,7 @@ function makeDesk(spills: 'sound' | 'full' = 'sound') {
     say: (one: FromThread) => said.push(one),
     now: () => 0,
   }
-  return { desk: new RelayDesk(given as unknown as Desk), recovered: () => recovered, done, said, loop }
+  return { desk: new RelayDesk(given as unknown as Desk), recovered: () => recovered, done, taken, said, loop }
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -58,6 +63,21 @@ test('what a relay has kept is read before it joins, and taken away before its b
   desk.obey({ kind: 'relayGoes', boot: 1 })
   await turn()
   expect(done).toEqual(['is read', 'joins', 'is taken away', 'leaves'])
+  desk.stop()
+})
+
+test('what a relay has kept that never joined this thread is taken away once all that live have joined, and only then is it gone', async () => {
+  const { desk, done, taken, said } = makeDesk()
+  const gone = (): boolean => said.some(({ kind }) => kind === 'relayGone')
+  desk.obey({ kind: 'relayGoes', boot: 5 })
+  await turn()
+  expect([done, gone()]).toEqual([[], false])
+  desk.obey({ kind: 'relayJoins', bootId: 'relay-1', now: 0, runs: { accounts: [], keys: [] } })
+  desk.obey({ kind: 'relaysKnown' })
+  await until(gone, 'it is gone')
+  expect(new Set(taken.map(String))).toEqual(new Set(['relay-5']))
+  expect(done.at(-3)).toBe('is taken away')
+  expect(done.at(-2)).toBe('leaves')
   desk.stop()
 })
 

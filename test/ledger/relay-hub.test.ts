@@ -84,15 +84,16 @@ test('a relay that dies while it joins again leaves no claim once the thread has
   }
 })
 
-test('a relay that dies after the thread has ended leaves no claim once another thread has read what it kept', async () => {
-  const { hub, close, die, isRunning, beginThread, endThread } = await openHub()
+test('a relay that dies after the thread has ended leaves no claim once another thread has what it kept', async () => {
+  const { hub, close, die, isRunning, hasGone, tellGone, beginThread, endThread } = await openHub()
   try {
     endThread()
     die()
     close()
     await hub.whenEmpty()
-    expect(isRunning()).toBe(true)
     await beginThread()
+    expect([hasGone(), isRunning()]).toEqual([true, true])
+    tellGone()
     expect(isRunning()).toBe(false)
   } finally {
     hub.close()

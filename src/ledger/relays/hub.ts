@@ -95,8 +95,8 @@ export class RelayHub implements Relays {
       (opened) => {
         if (!('recovered' in opened)) return
         this.#thread = thread
-        // A thread that opens the ledger reads first what relays have kept.
-        this.#options.state.endClaims()
+        // It may be that the thread before it did not get to them.
+        for (const boot of this.#options.state.gone()) thread.post({ kind: 'relayGoes', boot })
       },
       () => undefined,
     )
@@ -133,7 +133,7 @@ export class RelayHub implements Relays {
 
   #onRelay(message: RelayMessage): void {
     if (message.kind === 'relayGone') {
-      this.#options.state.endClaims([message.boot])
+      this.#options.state.endClaims(message.boot)
       this.#living.find(({ boot }) => boot === message.boot)?.connection?.send({ kind: 'left' })
       return
     }

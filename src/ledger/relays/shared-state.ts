@@ -104,11 +104,14 @@ export class SharedState {
     this.#gone.add(boot)
   }
 
-  /** To be called when the ledger has all ends of a relay that is gone, by default of all of them: until then a request that it may have charged would pass for a new one. */
-  endClaims(boots: Iterable<number> = this.#gone): void {
-    for (const boot of boots) {
-      this.#gone.delete(boot)
-      this.#claims.leave(boot)
-    }
+  /** Boots of relays that are gone, and whose claims have not ended. */
+  gone(): readonly number[] {
+    return [...this.#gone]
+  }
+
+  /** To be called when the ledger has all ends of a relay that is gone: until then a request that it may have charged would pass for a new one. */
+  endClaims(boot: number): void {
+    this.#gone.delete(boot)
+    this.#claims.leave(boot)
   }
 }

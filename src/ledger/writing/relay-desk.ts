@@ -72,7 +72,7 @@ export class RelayDesk {
       }
       case 'relayGoes': {
         // The relay leaves only after its tasks are answered, also while a commit is tried again, and after all that it has kept is booked: what comes later is waived.
-        if (!loop.isIdle || spills.takeAway((bootId) => bootId !== this.#bootIds.get(message.boot)) !== undefined) {
+        if (!loop.isIdle || !this.#hasKeptOf(message.boot)) {
           setTimeout(() => this.#obey(message), LOOK_EVERY_MS)
           return
         }
@@ -88,6 +88,15 @@ export class RelayDesk {
         this.#areKnown = true
         this.#waive()
     }
+  }
+
+  /** Whether what this relay has kept is booked. What one has kept that never joined this thread is known from that of relays to come once all have joined. */
+  #hasKeptOf(boot: number): boolean {
+    const { spills } = this.#desk
+    const own = this.#bootIds.get(boot)
+    if (own !== undefined) return spills.takeAway((bootId) => bootId !== own) === undefined
+    const living = new Set(this.#bootIds.values())
+    return this.#areKnown && spills.takeAway((bootId) => living.has(bootId)) === undefined
   }
 
   #waive(): void {
