@@ -2,6 +2,8 @@
 
 import { type Dimension, type Step, stepsBetween } from '../../core/explore.ts'
 
+/** Each is a statement, and on Postgres a trip to the server. */
+const STEPS_MAX = 16
 const LEAST_HOURS: Readonly<Record<Step, number>> = { hour: 1, day: 24, week: 7 * 24, month: 28 * 24 }
 /** Rows are in the order of keys: of one step and key they lie together. */
 const inOrder = (dimension: Dimension): boolean => dimension === 'key' || dimension === 'account'
@@ -16,7 +18,7 @@ type Asked = Readonly<{ fromHour: number; toHour: number; by: readonly Dimension
  */
 export function stepsApart({ fromHour, toHour, by, step }: Asked, max: number): readonly StepHours[] | undefined {
   if (step === null || !by.every(inOrder)) return undefined
-  if ((toHour - fromHour) / LEAST_HOURS[step] + 2 > max) return undefined
+  if ((toHour - fromHour) / LEAST_HOURS[step] + 2 > Math.min(STEPS_MAX, max)) return undefined
   const starts = stepsBetween(fromHour, toHour, step)
   return starts.map((start, index) => ({
     start,
