@@ -56,8 +56,8 @@ export function relayOfGateway(world: World, opened: OpenedLedger, options: Opti
   const kept = answersBeside(opened, answersAt, world)
   const onFault = (fault: string): void => world.log.alarm('large bodies', { fault })
   const bodyReader = new BodyReader({ startThread: options.startBodyThread, onFault })
-  const garbage = new IdleGarbage({ soon: aSecondLater, collect: collectAll })
-  const relay = new Relay(
+  const garbage = new IdleGarbage({ soon: aSecondLater, isIdle: () => relay.running === 0, collect: collectAll })
+  const relay: Relay = new Relay(
     {
       world,
       keyLimits,
@@ -72,7 +72,7 @@ export function relayOfGateway(world: World, opened: OpenedLedger, options: Opti
       bodyReader,
       timings: options.timings ?? TIMINGS,
     },
-    (running) => garbage.onEnd(running),
+    () => garbage.onEnd(),
   )
   world.ledger.onKeyChange((change) => {
     if (change.stop !== null) live.cut(change).catch(() => undefined)

@@ -4,7 +4,7 @@
 const MANY = 1_000
 
 /** `soon`: calls what it is given about a second later. */
-type Options = Readonly<{ soon: (run: () => void) => void; collect: () => void }>
+type Options = Readonly<{ soon: (run: () => void) => void; isIdle: () => boolean; collect: () => void }>
 
 export class IdleGarbage {
   readonly #options: Options
@@ -15,18 +15,18 @@ export class IdleGarbage {
     this.#options = options
   }
 
-  /** To be called at the end of each request. `running`: how many others run. */
-  onEnd(running: number): void {
+  /** To be called at the end of each request. */
+  onEnd(): void {
     this.#endedSince++
-    if (running > 0 || this.#endedSince < MANY || this.#isAwaited) return
+    if (this.#isAwaited || this.#endedSince < MANY || !this.#options.isIdle()) return
     this.#isAwaited = true
     this.#await(this.#endedSince)
   }
 
-  /** Collects once no request has ended for a while: to collect everything takes the loop some 20 ms. */
+  /** Collects once none runs and none has ended for a while: to collect everything takes the loop some 40 ms. */
   #await(ended: number): void {
     this.#options.soon(() => {
-      if (this.#endedSince !== ended) return this.#await(this.#endedSince)
+      if (this.#endedSince !== ended || !this.#options.isIdle()) return this.#await(this.#endedSince)
       this.#isAwaited = false
       this.#endedSince = 0
       this.#options.collect()

@@ -18,13 +18,13 @@ import { answerWhole } from './whole.ts'
 
 export class Relay {
   readonly #parts: RelayParts
-  readonly #onEach: (running: number) => void
+  readonly #onEach: () => void
   #running = 0
   #idle: PromiseWithResolvers<void> | undefined
   readonly #onEnd = (): void => this.#ended()
 
-  /** `onEach`: called at the end of each request or stream. `running`: how many others run. */
-  constructor(parts: RelayParts, onEach: (running: number) => void = () => undefined) {
+  /** `onEach`: called at the end of each request or stream. */
+  constructor(parts: RelayParts, onEach: () => void = () => undefined) {
     this.#parts = parts
     this.#onEach = onEach
   }
@@ -73,7 +73,7 @@ export class Relay {
 
   #ended(): void {
     this.#running--
-    this.#onEach(this.#running)
+    this.#onEach()
     if (this.#running > 0) return
     this.#idle?.resolve()
     this.#idle = undefined

@@ -7,10 +7,14 @@ import { until } from '../support/until.ts'
 
 function idleGarbage() {
   const due: (() => void)[] = []
-  const seen = { collected: 0 }
-  const garbage = new IdleGarbage({ soon: (run) => void due.push(run), collect: () => void seen.collected++ })
-  const end = (count: number, running = 0): void => {
-    for (let n = 0; n < count; n++) garbage.onEnd(running)
+  const seen = { collected: 0, isIdle: true }
+  const garbage = new IdleGarbage({
+    soon: (run) => void due.push(run),
+    isIdle: () => seen.isIdle,
+    collect: () => void seen.collected++,
+  })
+  const end = (count: number): void => {
+    for (let n = 0; n < count; n++) garbage.onEnd()
   }
   /** A second passes. */
   const pass = (): void => due.splice(0).forEach((run) => void run())
@@ -34,15 +38,20 @@ test('what a thousand requests have left is collected once, a second after the l
 
 test('nothing is collected while requests end within a second of each other, or run', () => {
   const { seen, due, end, pass } = idleGarbage()
-  end(5_000, 1)
+  seen.isIdle = false
+  end(5_000)
   expect(due).toEqual([])
+  seen.isIdle = true
   end(1)
   for (let second = 0; second < 10; second++) {
     end(1)
     expect(due.length).toBe(1)
     pass()
   }
+  seen.isIdle = false
+  pass()
   expect(seen.collected).toBe(0)
+  seen.isIdle = true
   pass()
   expect([seen.collected, due.length]).toEqual([1, 0])
 })
