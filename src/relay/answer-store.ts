@@ -41,6 +41,8 @@ export interface AnswerStore {
   /** Keeps the answer and ends the claim; the caller does not wait. */
   keep(ended: EndedAnswer): void
   release(): void
+  /** To be called instead of `release` where it is not known whether the request was charged: a repetition must not be charged, too. */
+  doubt(): void
 }
 
 type Asker = Readonly<{ accountId: string; key: SealingKey; repeatable: Repeatable }>
@@ -68,6 +70,8 @@ export function storeInLedger(
       kept?.keep({ key, accountId, id, items: [], expiresAt: now() + ANSWER_TTL_MS, text: textOf(head), parts: [{ pieces: [bytes] }] })
     },
     release: () => undefined,
+    // The next look stands behind the settle.
+    doubt: () => undefined,
   }
 }
 
@@ -89,6 +93,8 @@ export function storeAmongRelays(claims: SharedClaims, { repeatable }: Pick<Aske
       release()
     },
     release,
+    // The ledger process ends the claim, and looks for what was charged behind the settle.
+    doubt: release,
   }
 }
 
@@ -114,6 +120,8 @@ export function storeWithOthers(shared: SharedAnswers, { key, repeatable }: Aske
       )
     },
     release: () => shared.release(repeatable),
+    // A settle that was sent may still reach the server, later than what another session says: the claim runs out by itself.
+    doubt: () => undefined,
   }
 }
 

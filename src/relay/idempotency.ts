@@ -15,9 +15,11 @@ import { nativeQueryOf, pathOf } from './request-target.ts'
 import type { AnswerHead, FinishedAnswer, JoinedPlace, RunningAnswer } from './running-answer.ts'
 import { type Kept, usesUp } from './settle.ts'
 
-/** An answer while it is given, to be ended by `finish` or `drop`. */
+/** An answer while it is given, to be ended by `finish`, `drop` or `doubt`. */
 export type RecordedAnswer = Pick<RunningAnswer, 'begin' | 'add' | 'drop'> &
   Readonly<{
+    /** Ends it where it is not known whether its request was charged. */
+    doubt(shown: Refusal): void
     /** `isStored`, by default true: whether the answer is kept beyond memory. */
     finish(head: AnswerHead, whole?: Uint8Array, isStored?: boolean): void
   }>
@@ -161,6 +163,11 @@ function keptBeyond(answer: RunningAnswer, store: AnswerStore): RecordedAnswer {
       answer.drop(shown)
       store.release()
     },
+    doubt(shown) {
+      if (answer.hasEnded) return
+      answer.drop(shown)
+      store.doubt()
+    },
   }
 }
 
@@ -178,7 +185,7 @@ export type ClaimEnd = Readonly<{
 
 /** Ends the claim of a request whose answer is whole, or as whole as it will be. */
 export function endClaim(claim: Claim | undefined, { outcome, kept, head, isStored, whole, refusal }: ClaimEnd): void {
-  if (kept === 'unavailable') claim?.answer.drop(new Refusal('storageUnavailable'))
+  if (kept === 'unavailable') claim?.answer.doubt(new Refusal('storageUnavailable'))
   else if (usesUp(outcome, kept.costPicos)) claim?.answer.finish(head, whole, isStored)
   else claim?.answer.drop(refusal ?? (whole && { kind: 'finished', head, bytes: whole }))
 }

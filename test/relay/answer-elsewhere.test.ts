@@ -28,6 +28,7 @@ function waiting(finds: () => StoreFound) {
     claim: () => Promise.resolve(finds()),
     keep: () => undefined,
     release: () => void released++,
+    doubt: () => undefined,
   }
   let shown: Shown | undefined
   const showing = answer.shown().then((what) => {

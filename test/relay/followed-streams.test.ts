@@ -44,7 +44,13 @@ function twoRelays({ bytesMax = 1024 * 1024 } = {}) {
   const follower = () => {
     const here = new IdempotentResponses({ now: () => 0 })
     const answer = here.begin(KEY, { bodyHash: 'b', requestId: 'req_second' })
-    const store = { isRunning: async () => true, claim: async () => way.found, keep: () => undefined, release: () => void released++ }
+    const store = {
+      isRunning: async () => true,
+      claim: async () => way.found,
+      keep: () => undefined,
+      release: () => void released++,
+      doubt: () => undefined,
+    }
     const stream = new FollowElsewhere(world, { kind: 'elsewhere', answer, store }, follow)
     answer.elsewhere = stream
     const join = async (): Promise<Repetition | Refusal> => {

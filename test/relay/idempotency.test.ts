@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { makeSecret } from '../../src/core/key.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { IdempotentUse } from '../../src/ledger/ledger.ts'
-import { type Claim, claimAnswer, runsElsewhere } from '../../src/relay/idempotency.ts'
+import { type Claim, claimAnswer, endClaim, runsElsewhere } from '../../src/relay/idempotency.ts'
 import { IdempotentResponses } from '../../src/relay/idempotent-responses.ts'
 import { RunningAnswer } from '../../src/relay/running-answer.ts'
 
@@ -153,3 +153,22 @@ test('other relays are asked whether a request runs only where nothing stands fo
 const bug = (): never => {
   throw new Error('it is not called')
 }
+
+test('where other nodes answer, too, a claim stands whose request may have been charged, and others end with their requests', async () => {
+  const answers = new IdempotentResponses({ now: () => 0 })
+  let released = 0
+  const shared = {
+    claim: async () => ({ kind: 'claimed' }) as const,
+    isRunning: async () => false,
+    keep: () => undefined,
+    release: () => void released++,
+  }
+  const parts = { ledger: { findIdempotency: async () => undefined }, answers, shared, now: () => 1_000, onBug: () => undefined }
+  const ask = (header: string) => claimAnswer(parts, KEY, requestOf({ 'idempotency-key': header }), BODY, 'req_1')
+  const ended = { outcome: 'complete', head: { status: 200, contentType: 'application/json', requestId: 'req_1' }, isStored: true } as const
+  const doubtful = claimOf(await ask('a'))
+  endClaim(doubtful, { ...ended, kept: 'unavailable' })
+  expect([released, answers.bytes]).toEqual([0, 0])
+  claimOf(await ask('b')).answer.drop()
+  expect(released).toBe(1)
+})
