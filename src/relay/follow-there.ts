@@ -167,7 +167,9 @@ class FollowerThere implements Follower, Timed {
 
   #told(state: FollowState): FollowTold {
     const { requestId, known } = this.#answer
-    return { requestId, isStream: known === 'stream', state }
+    // The answer that a claim found kept is that of an earlier request.
+    const isFinished = known !== undefined && known !== 'stream' && !(known instanceof Refusal)
+    return { requestId: isFinished ? known.head.requestId : requestId, isStream: known === 'stream', state }
   }
 
   #end(): void {

@@ -111,6 +111,17 @@ test('it gets what was sent so far, then what comes, and its end, as the request
   expect([there.count, first.isWaitedFor, one.here.bytes, answers.find(KEY)?.kind]).toEqual([0, false, 0, 'finished'])
 })
 
+test('an answer that the claim there finds kept is given as that of its own request, not of the repetition that asked for it', async () => {
+  const { first, follower } = twoRelays()
+  const one = follower()
+  await one.join()
+  const running = one.stream.run()
+  await settle()
+  first.drop({ kind: 'finished', head: { ...HEAD, requestId: 'req_earlier' }, bytes: bytes('kept') })
+  await running
+  expect(one.answer.known).toMatchObject({ kind: 'finished', head: { ...HEAD, requestId: 'req_earlier' } })
+})
+
 test('a stream says nothing more to a relay of which no client waits any more', async () => {
   const { first, advance, there, follower } = twoRelays()
   const [follows, leaves] = [spyOn(first, 'follow'), spyOn(first, 'unfollow')]

@@ -39,7 +39,7 @@ import { Wire } from './wire.ts'
 const RELAYS = 3
 const STEPS = 200
 const KEYS = ['key_1', 'key_2', 'key_3']
-const BALANCES = ['0.3', '4', '60']
+const BALANCES = ['0.1', '4', '60']
 /** Of the plan of the last key there are budgets, and each other account and key may have some, too. */
 const PLAN = 'small'
 const PLANNED = KEYS.at(-1)
@@ -140,6 +140,8 @@ class RelayWorld {
       await this.#create(STREAM_KEY.id, '1000')
       for (const key of KEYS) for (const keyId of [key, null]) if (this.#random() < 0.4) await this.#setBudget(key, keyId)
       for (let n = 0; n < RELAYS; n++) this.#beginRelay()
+      // Without this most worlds end before a relay admits anything.
+      await this.#quiet()
       for (let step = 0; step < STEPS; step++) {
         await this.#step()
         if (this.#random() < 0.6) this.#streams.step()
@@ -423,6 +425,9 @@ class RelayWorld {
     const others = this.#relays.filter(({ isAlive, running }) => isAlive && running.has(name))
     must('a repeatable request runs once', others.length === 0, () => `request ${name} by ${relay.pid} and ${others[0]?.pid}`)
     relay.running.add(name)
+    // Another relay asks while it runs: otherwise few worlds would have two claims of one request.
+    const other = this.#pick(this.#relays.filter((one) => one.isAlive && one !== relay))
+    if (other !== undefined) this.#answered(other, this.#claim(other, name))
   }
 
   #answered(relay: Relay, asked: Promise<unknown>): void {
