@@ -1,6 +1,6 @@
 /**
  * What one tenant does to another: the latency of polite neighbours beside each of the loads of `neighbours/bodies.ts`, against the same neighbours alone, and against
- * them while the same load is on another gateway of this machine (the control: what is more than that is the gateway's doing, the rest is the machine's); and how
+ * them while the same load is on another gateway of this machine (the control: the machine makes neighbours wait so long, and what is more is the gateway's doing); and how
  * much memory the gateway takes during each load. `--binary FILE`: a gateway that is already built. `--seconds N`: how long each load lasts (15), on each of the two.
  * Names after the options: only these loads. Run: `bun run bench neighbours`.
  */
@@ -57,24 +57,35 @@ async function run({ installation }: Gateway): Promise<ReturnType<typeof start>>
   return gateway
 }
 
-/** One turn. `attacked`: the gateway that has the load; undefined: none has. */
-async function turn(here: Gateway, name: string | undefined, attacked: Gateway | undefined, forSeconds: number): Promise<Seen> {
+type Load = Readonly<{ name: string; on: Gateway }>
+
+/** One turn of the neighbours of `here`, beside a load or alone. */
+async function turn(here: Gateway, forSeconds: number, load?: Load): Promise<Seen> {
   const gateway = await run(here)
-  const other = attacked === undefined || attacked === here ? undefined : await run(attacked)
+  const look = (): Promise<Seen> => watch(here.installation, gateway.pid, forSeconds)
   try {
-    if (name === undefined || attacked === undefined) return await watch(here.installation, gateway.pid, forSeconds)
-    const key = ATTACKS[name]?.().isEmpty === true ? attacked.keys.empty : attacked.keys.rich
-    const command = [process.execPath, join(import.meta.dir, 'neighbours/attacker.ts'), String(attacked.installation.port), key, name]
-    const attacker = start(command, { cwd: folder, log: join(folder, 'attacker.out') })
+    if (load === undefined) return await look()
+    if (load.on === here) return await beside(load, look)
+    const other = await run(load.on)
     try {
-      await sleep(1_000)
-      return await watch(here.installation, gateway.pid, forSeconds)
+      return await beside(load, look)
     } finally {
-      await attacker.stop()
+      await other.stop()
     }
   } finally {
-    await other?.stop()
     await gateway.stop()
+  }
+}
+
+async function beside({ name, on }: Load, look: () => Promise<Seen>): Promise<Seen> {
+  const key = ATTACKS[name]?.().isEmpty === true ? on.keys.empty : on.keys.rich
+  const command = [process.execPath, join(import.meta.dir, 'neighbours/attacker.ts'), String(on.installation.port), key, name]
+  const attacker = start(command, { cwd: folder, log: join(folder, 'attacker.out') })
+  try {
+    await sleep(1_000)
+    return await look()
+  } finally {
+    await attacker.stop()
   }
 }
 
@@ -103,11 +114,11 @@ try {
   const there = installed('there', upstream.port, attackedUpstream.port)
   const head = ['p50 ms', 'p99 ms', 'worst', 'there: p50', 'p99 ms', 'worst', '× alone', '× there', 'refused', 'MB resident']
   console.log('polite neighbours beside'.padEnd(40) + columns(...head))
-  const alone = together([await turn(here, undefined, undefined, seconds)])
+  const alone = together([await turn(here, seconds)])
   console.log('nobody'.padEnd(40) + columns(...row(alone), '', '', '', '', '', ...rest(alone)))
   for (const name of args.length > 0 ? args : Object.keys(ATTACKS)) {
     const seen: Record<Place, Seen[]> = { here: [], there: [] }
-    for (const place of TURNS) seen[place].push(await turn(here, name, place === 'here' ? here : there, seconds / 2))
+    for (const place of TURNS) seen[place].push(await turn(here, seconds / 2, { name, on: place === 'here' ? here : there }))
     const [mine, control] = [together(seen.here), together(seen.there)]
     const ratios = [(p99(mine) / p99(alone)).toFixed(1), (p99(mine) / p99(control)).toFixed(1)]
     console.log(name.padEnd(40) + columns(...row(mine), ...row(control), ...ratios, ...rest(mine)))

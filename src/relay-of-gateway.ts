@@ -85,7 +85,7 @@ function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): Bo
   return new BodyMemory({ poolBytes: poolBytesOf(memoryBytes), limits, keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId), now })
 }
 
-/** An idle process collects no garbage by itself, so that of many streams or requests would stay: it is collected once, this long after the last bytes are out. */
+/** An idle process collects no garbage by itself: that of a crowd of streams or of many requests is collected this long after they have ended, when their last bytes are out. */
 const COLLECT_AFTER_MS = 1_000
 const aSecondLater = (run: () => void): void => void setTimeout(run, COLLECT_AFTER_MS).unref()
 const collectAll = (): void => void Bun.gc(true)

@@ -13,7 +13,7 @@ export type Attack = Readonly<{
   isUnread?: boolean
 }>
 
-/** A model on an upstream of its own: what one upstream's loop does with megabytes is no business of the other one's customers. */
+/** A model on an upstream of its own, so that no neighbour waits for an upstream that is busy with megabytes of the attack. */
 export const ATTACK_MODEL = 'attack-model'
 
 type Json = Readonly<Record<string, unknown>>

@@ -7,8 +7,10 @@ import { MODEL } from '../load/wire.ts'
 
 export type Seen = Readonly<{ tookMs: readonly number[]; refused: number; residentMb: number }>
 
-/** Four neighbours ask ten times a second each: of fewer requests p99 would be the worst one. */
+/** A request of any neighbour: four ask ten times a second each, since p99 of fewer requests would be the worst of them. */
 const EVERY_MS = 25
+/** The memory is looked at with each so many of them. */
+const LOOK_EVERY = 4
 const WARM_REQUESTS = 200
 
 /** Sends one request; gives the status. */
@@ -38,7 +40,7 @@ export async function watch(installation: Installation, pid: number, seconds: nu
   const from = performance.now()
   for (let n = 0; n < (seconds * 1_000) / EVERY_MS; n++) {
     asked.push(once())
-    if (n % 4 === 0) residentMb = Math.max(residentMb, residentBytes(withChildren(pid)) / 1e6)
+    if (n % LOOK_EVERY === 0) residentMb = Math.max(residentMb, residentBytes(withChildren(pid)) / 1e6)
     await sleep(Math.max(0, from + (n + 1) * EVERY_MS - performance.now()))
   }
   await Promise.all(asked)

@@ -145,7 +145,7 @@ class FollowerThere implements Follower, Timed {
     return this.#passed === undefined ? this.#answer.read(at, PIECE_BYTES)?.slice() : this.#passed.read(at, PIECE_BYTES)
   }
 
-  /** What the answer had room for and the other relay does not have yet; undefined: it is too much. The first bytes without room come while it is still there. */
+  /** What the answer had room for and the other relay does not have yet; undefined: it is more than is kept. The answer still has all of it when the first bytes come that it has no room for. */
   #unreadSoFar(): PassedBytes | undefined {
     const passed = new PassedBytes(this.#at, PASSED_BYTES_MAX)
     return passed.add(this.#answer.read(this.#at, this.#answer.length) ?? EMPTY) ? passed : undefined

@@ -1,6 +1,6 @@
 /** The garbage of many requests, which an idle process does not collect by itself. Rules: platform.md "Memory". */
 
-/** They leave some 30 MB. */
+/** So many requests leave some 30 MB. */
 const MANY = 1_000
 
 /** `soon`: calls what it is given about a second later. */
@@ -20,13 +20,13 @@ export class IdleGarbage {
     this.#endedSince++
     if (this.#isAwaited || this.#endedSince < MANY || !this.#options.isIdle()) return
     this.#isAwaited = true
-    this.#await(this.#endedSince)
+    this.#collectAfter(this.#endedSince)
   }
 
   /** Collects once none runs and none has ended for a while: to collect everything takes the loop some 40 ms. */
-  #await(ended: number): void {
+  #collectAfter(ended: number): void {
     this.#options.soon(() => {
-      if (this.#endedSince !== ended || !this.#options.isIdle()) return this.#await(this.#endedSince)
+      if (this.#endedSince !== ended || !this.#options.isIdle()) return this.#collectAfter(this.#endedSince)
       this.#isAwaited = false
       this.#endedSince = 0
       this.#options.collect()

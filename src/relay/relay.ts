@@ -18,15 +18,15 @@ import { answerWhole } from './whole.ts'
 
 export class Relay {
   readonly #parts: RelayParts
-  readonly #onEach: () => void
+  readonly #onEachEnd: () => void
   #running = 0
   #idle: PromiseWithResolvers<void> | undefined
   readonly #onEnd = (): void => this.#ended()
 
-  /** `onEach`: called at the end of each request or stream. */
-  constructor(parts: RelayParts, onEach: () => void = () => undefined) {
+  /** `onEachEnd`: called at the end of each request or stream. */
+  constructor(parts: RelayParts, onEachEnd: () => void = () => undefined) {
     this.#parts = parts
-    this.#onEach = onEach
+    this.#onEachEnd = onEachEnd
   }
 
   /** Requests and streams that have not ended. */
@@ -73,7 +73,7 @@ export class Relay {
 
   #ended(): void {
     this.#running--
-    this.#onEach()
+    this.#onEachEnd()
     if (this.#running > 0) return
     this.#idle?.resolve()
     this.#idle = undefined

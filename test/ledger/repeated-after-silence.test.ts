@@ -140,7 +140,7 @@ class Stage {
     for (const thread of this.#threads) thread.meetStorage()
   }
 
-  /** In which the wires are read from the oldest on, as the kernel has them ready. */
+  /** Lets all go on until something is so. Wires are read from the oldest on, as the kernel has them ready. */
   async until<T>(asked: Promise<T> | (() => boolean), what: string): Promise<T> {
     const told: { value?: T; isThere: boolean } = { isThere: false }
     if (typeof asked !== 'function') asked.then((value) => Object.assign(told, { value, isThere: true })).catch(() => undefined)
@@ -199,7 +199,7 @@ test('an end that was given up and is written all the same, when the ledger proc
   expect(stage.receipts()).toEqual([{ id: 'req_a', cost: COST }])
 })
 
-test('also where the disk takes no write at that moment, and does before the end is given up there', async () => {
+test('an end that was given up is all that its repetition finds, too, where the disk takes no write at first and does before the ledger gives the end up', async () => {
   const { stage, b } = await makeDoubt('broken')
   let isAnswered = false
   const asked = b.store.claim().finally(() => {
@@ -213,7 +213,7 @@ test('also where the disk takes no write at that moment, and does before the end
   expect(stage.receipts()).toEqual([{ id: 'req_a', cost: COST }])
 })
 
-test('where the disk takes no write for longer the end is written never, and its repetition, once it is admitted, is all that is charged', async () => {
+test('an end that was given up is never written where the disk takes no write for longer, and its repetition is all that is charged', async () => {
   const { stage, b } = await makeDoubt('broken')
   expect(await stage.until(b.store.claim(), 'the other relay asks')).toEqual({ kind: 'claimed' })
   stage.meet('none')

@@ -86,7 +86,7 @@ test('what was acknowledged for a relay while the ledger could not be written is
   expect(told.flatMap(({ faults }) => faults).filter(({ kind }) => kind === 'node')).toEqual([])
 })
 
-test('a header that a settle uses up is not called free while the settle waits or is in the spill', async () => {
+test('an Idempotency-Key that a settle uses up is not called free while the settle waits or is in the spill', async () => {
   const { machine, loop, told, settle, fail } = machineWithSpill()
   const headerHash = sha256('again')
   const find: Task = { kind: 'findIdempotency', keyId: 'key_a', headerHash, now: NOW }

@@ -20,12 +20,12 @@ type Gateway = RelayOfGateway & Readonly<{ wheel: TimerWheel }>
 /** So few that a place which is not given back is missed. */
 const AT_ONCE = 4
 const LIMITS = { concurrentRequests: AT_ONCE, requestsPerMinute: 1_000_000 }
-/** Of which a client repeats one. */
+/** A client repeats one of so many last requests. */
 const RECENT = 3
 const CLIENTS_MAX = 12
 /** Longer than a relay keeps places that it does not use. */
 const GIVEN_BACK_MS = 5_000
-/** A clock that steps further makes uses of headers expire. */
+/** A clock that steps further may make uses of headers expire. */
 const EXPIRING_MS = 10 * 3_600_000
 /** Enough for a world that still has to connect when its end begins. */
 const ROUNDS_MAX = 40
@@ -79,7 +79,7 @@ export class RepeatedStreams {
     this.#clients.died(host)
   }
 
-  /** The relay stands still for longer than it is waited for. */
+  /** To be called when the relay stands still for longer than the ledger process waits for it. */
   stoodStill(host: Host): void {
     this.#upstreams.stoodStill(host)
   }
@@ -114,9 +114,9 @@ export class RepeatedStreams {
       must('a request that is repeated is charged once', of.length === 1, () => `${name}: ${of.map(({ id }) => id).join(' ')}`)
     const unpaid = all.find((client) => client.state === 'whole' && !isError(client.text) && !receipts.has(client.of))
     must('an answer that a client has whole is booked', mayBeSpilled || unpaid === undefined, () => `${unpaid?.id} of ${unpaid?.of}`)
-    const strange = all.find((client) => client.isReplayed && !this.#isOfSame(client))
-    const told = (): string => `${strange?.id} of ${strange?.name} got ${strange?.of}`
-    must('an answer is given again to its own request', strange === undefined, told)
+    const mistaken = all.find((client) => client.isReplayed && !this.#isOfSame(client))
+    const told = (): string => `${mistaken?.id} of ${mistaken?.name} got ${mistaken?.of}`
+    must('an answer is given again to its own request', mistaken === undefined, told)
   }
 
   /** All that runs comes to its end. What is left of it then: each header is free or has its answer, each place is free, and nothing is claimed. */

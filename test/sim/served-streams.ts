@@ -1,4 +1,4 @@
-/** Streams that the product answers with, of which the simulation is the server: it opens them and takes their bytes. */
+/** The streams of the product's answers: the simulation opens them and takes their bytes, as Bun's server does otherwise. Rules: platform.md "Bun's server". */
 
 export type DirectSource = Readonly<{ type: 'direct'; pull(controller: unknown): void; cancel(): void }>
 
@@ -24,7 +24,7 @@ export class ServedStreams {
     }
   }
 
-  /** Undefined: the answer is in one piece. */
+  /** Of the body of an answer. Undefined: the answer is in one piece. */
   sourceOf(body: ReadableStream | null): DirectSource | undefined {
     return body === null ? undefined : this.#sources.get(body)
   }

@@ -1,4 +1,7 @@
-/** Clients of a simulated world: they ask a relay under an Idempotency-Key, read fast or slowly, and leave. What each must see of its answer is looked at as it comes. */
+/**
+ * Clients of a simulated world: they ask a relay under an Idempotency-Key, read fast or slowly, and leave. What each must see of its answer is looked at as it comes. Rules: requests.md
+ * "Repeated requests", "Joined answers".
+ */
 
 import { messagesFormat } from '../../src/core/formats/messages/format.ts'
 import { OPENING } from '../../src/relay/stream-head.ts'
@@ -10,10 +13,10 @@ import { guard, type Host, type Parts, pick, STREAM_KEY } from './stream-parts.t
 const SECRET = `sk-${'of-streams-'.repeat(5)}`
 
 export type Client = {
-  /** That its relay gave to its request. */
+  /** The id that its relay gave its request. */
   id: string
   readonly name: string
-  /** Whether its body is another one than that of the others with this name. */
+  /** Whether its body differs from that of the other requests with this name. */
   readonly isOther: boolean
   readonly host: Host
   readonly leave: AbortController
@@ -21,11 +24,12 @@ export type Client = {
   /** waits: for its status · lost: its relay died. */
   state: 'waits' | 'reads' | 'whole' | 'broken' | 'refused' | 'left' | 'lost'
   status: number
-  /** Whose answer it gets. */
+  /** The id of the request whose answer it gets. */
   of: string
   isReplayed: boolean
   text: string
   source: DirectSource | undefined
+  /** What the product waits for while a slow client has not taken what it was sent. */
   full: PromiseWithResolvers<void> | undefined
 }
 
@@ -35,7 +39,7 @@ export class StreamClients {
   readonly all: Client[] = []
   readonly #parts: Parts
   readonly #served = new ServedStreams()
-  /** What clients have got of each request's answer, at most. */
+  /** The most that any client has got of each request's answer. */
   readonly #written = new Map<string, string>()
   #asking: Client | undefined
 

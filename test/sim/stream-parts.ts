@@ -1,4 +1,4 @@
-/** What the parts of the simulated streams share: the relays as they see them, and what is drawn, met and found. */
+/** What clients and upstreams of the simulated streams share: the relays as they see them, and what is drawn, met and found. Rules: requests.md "Joined answers". */
 
 import type { KeyRecord } from '../../src/core/key.ts'
 import type { Random } from '../support/seed.ts'
@@ -12,7 +12,7 @@ type Held = Readonly<{
 }>
 
 export type Around = Readonly<{ random: Random; time: VirtualTime; meet: (what: string) => void; log: string[] }>
-/** `fail`: notes what was found where no step can throw it. */
+/** `fail`: notes a finding where no step of the simulation can throw it. */
 export type Parts = Around & Readonly<{ fail: (finding: unknown) => void }>
 
 export const STREAM_KEY: KeyRecord = {
@@ -22,7 +22,7 @@ export const STREAM_KEY: KeyRecord = {
 
 export const pick = <T>(random: Random, from: readonly T[]): T | undefined => from[Math.floor(random() * from.length)]
 
-/** Notes what the look finds, which is called by the product, which would take it for its own fault. */
+/** Notes what `look` finds instead of throwing it: the product calls it, and would take what it throws for its own fault. */
 export function guard({ fail }: Pick<Parts, 'fail'>, look: () => void): void {
   try {
     look()

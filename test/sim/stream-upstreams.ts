@@ -1,4 +1,4 @@
-/** Upstreams of a simulated world: they speak piece by piece when the seed says so, refuse, and break off. */
+/** Upstreams of a simulated world: they speak piece by piece when the seed says so, refuse, and break off. Rules: requests.md "Repeated requests". */
 
 import { Refusal } from '../../src/core/refusal.ts'
 import type { CallOptions, PoolRequest } from '../../src/upstream/pool-request.ts'
@@ -9,7 +9,7 @@ import type { Random } from '../support/seed.ts'
 import { must } from './books.ts'
 import { guard, type Host, type Parts, pick } from './stream-parts.ts'
 
-/** One in ten streams outgrows the room of an answer piece by piece, and what waits for those who are behind. */
+/** So long is a piece of one in ten streams, which outgrow the room of an answer, and then the room of what clients behind have not got yet. */
 const LARGE_BYTES = 100_000
 
 type Call = {
@@ -27,7 +27,7 @@ type Call = {
 export class StreamUpstreams {
   readonly #parts: Parts
   readonly #calls: Call[] = []
-  /** Others may run what these have, after a while. */
+  /** Relays that stood still: other relays may run the same requests after a while. */
   readonly #standing = new Set<Host>()
 
   constructor(parts: Parts) {
@@ -38,7 +38,7 @@ export class StreamUpstreams {
     return this.#calls.some(isSpeaking)
   }
 
-  /** The relay stands still for longer than it is waited for. */
+  /** To be called when the relay stands still for longer than the ledger process waits for it. */
   stoodStill(host: Host): void {
     this.#standing.add(host)
   }
@@ -81,7 +81,7 @@ export class StreamUpstreams {
     return promise
   }
 
-  /** One of them says a part of its answer. */
+  /** One upstream says a part of its answer. */
   speak(): void {
     const { random, meet } = this.#parts
     const call = pick(random, this.#calls.filter(isSpeaking))
@@ -98,7 +98,7 @@ export class StreamUpstreams {
     } else say(call, 1 + Math.floor(random() * (call.text.length / 5)))
   }
 
-  /** Each of them answers, or says the rest. */
+  /** Each upstream answers, or says the rest. */
   speakOut(): void {
     for (const call of this.#calls.filter(isSpeaking)) {
       if (call.sink === undefined) call.answer()
@@ -141,7 +141,7 @@ function say(call: Call, length: number): void {
   if (call.isOver) call.sink?.end()
 }
 
-/** Words that no other call says. */
+/** A stream whose words no other call says. */
 function streamText(number: number, random: Random): string {
   const [start = '', open = '', , ...rest] = textFrames('')
   const isLarge = random() < 0.1

@@ -11,7 +11,7 @@ type Ends = Readonly<{
   onClosedInRelay: () => void
   /** Whether the ledger process stands still: what it has said arrives, and what it is told waits. */
   isHubFrozen: () => boolean
-  /** Whether the relay does, so that nothing comes or goes. */
+  /** Whether the relay stands still, so that nothing comes or goes. */
   isFrozen: () => boolean
 }>
 
@@ -20,7 +20,7 @@ export class Wire {
   readonly #ends: Ends
   readonly #toHub: ToHub[] = []
   readonly #toRelay: FromHub[] = []
-  /** What of it has not heard yet that it is closed. */
+  /** The ends that have not heard yet that the wire is closed, the relay's first. */
   readonly #unheard: (() => void)[]
   /** left: the relay's side is closed, and what it had sent still arrives · cut: what is on it is lost. */
   #state: 'open' | 'left' | 'cut' = 'open'

@@ -41,7 +41,10 @@ export type ExploreRow = ExploreSums & Readonly<{ hour: number; things: readonly
 /** Several parts may have rows of the same step and things. */
 export type ExplorePart = Readonly<{ rows: readonly ExploreRow[]; next: string | null }>
 
-/** How many rows by hour a part looks at, where nearly each may be one of the answer (`fine`) fewer; how many receipts; and how often it finds the rows of a key and step. */
+/**
+ * How many rows by hour a part looks at, fewer where nearly each may be one of the answer (`fine`); how many receipts; and in how many places, one for each key and step, a part
+ * may look instead of sorting (`found`).
+ */
 const LOOKED_AT_MAX = { coarse: 20_000, fine: 10_000, receipts: 4_000, found: 5_000 }
 
 /** `w`, key and hour up to which rows were read; or `t` and the number of the last receipt that was read. Then the marks, each with the place behind which it holds. */
@@ -83,6 +86,7 @@ function walkPart({ db, query, looked }: Reading, after: Readonly<{ key: number;
     looked: isFine ? looked.fine : looked.coarse,
   })
   const to = last === null ? { lastKey: BEYOND, lastHour: query.toHour } : { lastKey: Number(last.key), lastHour: Number(last.hour) }
+  // The last part has no last key, and few rows: they are sorted.
   const steps = last === null ? undefined : stepsApart(query, looked.found / (to.lastKey - after.key + 1))
   const rows =
     steps === undefined
@@ -126,7 +130,7 @@ const storedTag = (tag: string): string => (tag === OTHER_TAGS_ID ? '' : tag)
 
 const keysOf = ({ key, account }: ExploreFilters): Given => filtersOf({ ...(key && { key }), ...(account && { account }) })
 
-/** `hour`: of the rows of a question that has no step. */
+/** `hour`: the hour of all rows where the question has no step. */
 function sumsOf(db: Connection, query: ExploreQuery, from: 'walk' | 'tail', given: Given, hour = 0): readonly ExploreRow[] {
   const { by, step, only } = query
   return db

@@ -7,8 +7,11 @@ import { textsIn } from '../sql/sql-list.ts'
 /** Ids, of tags also `(none)` and `(other)`; absent: all. */
 export type ExploreFilters = Partial<Readonly<Record<Dimension, readonly string[]>>>
 
-/** The number or text (`value`) by which a row `u` of a key `k` is told apart; of a price or a key that of the model or account (`of`); and the table with its id and name. */
-type Found = Readonly<{
+/**
+ * How a dimension is read. `value`: the column of a row `u` or its key `k` by which rows are added up. `of`: the table and the column in which that is found as the number of a
+ * price or key whose model or account is asked for. `named`: the table with the `id` and `name`; absent: the value is the id.
+ */
+type DimensionSql = Readonly<{
   value: string
   filter: string
   of?: Readonly<{ table: string; value: string }>
@@ -16,7 +19,7 @@ type Found = Readonly<{
   id?: string
   name?: string
 }>
-const OF: Readonly<Record<Dimension, Found>> = {
+const OF: Readonly<Record<Dimension, DimensionSql>> = {
   model: {
     value: 'u.price_number',
     filter: `u.price_number IN (SELECT number FROM price_versions WHERE model_number IN (SELECT number FROM models WHERE id IN (${textsIn('$models')})))`,
@@ -85,7 +88,7 @@ const limbsOf = (column: string, name: string): Record<string, string> => ({
   [`${name}High`]: `${column} / 1000000`,
   [`${name}Low`]: `${column} % 1000000`,
 })
-/** Each sum, out of rows `u`. */
+/** What is added up of rows `u`, by the name of its sum. */
 const SUMS: Readonly<Record<string, string>> = {
   requests: 'requests',
   input: 'input_tokens',
@@ -128,6 +131,7 @@ export function exploreSql({ from, by, step, only }: Asked): string {
   const values = by.map((dimension, index) => ({ name: `value${index + 1}`, value: OF[dimension].value }))
   const groups = [...values, ...(step === null ? [] : [{ name: 'hour', value: HOUR_OF_STEP[step] }])]
   const picked = groups.map(({ name, value }) => `${value} AS ${name}`)
+  // Without a GROUP BY the sums of no rows are a row, too.
   const grouped = groups.length === 0 ? 'HAVING count(*) > 0' : `GROUP BY ${[...new Set(groups.map(({ value }) => value))].join(', ')}`
   const sums = `SELECT ${[...picked, ...SUMMED].join(', ')} ${FROM[from]}${filters.join('')} ${grouped}`
   const names = [1, 2].map((place) => namesOf(by[place - 1], place))
@@ -139,16 +143,15 @@ export function exploreSql({ from, by, step, only }: Asked): string {
 function togetherOf(sums: string, by: readonly Dimension[], step: Step | null): string {
   if (by.every((dimension) => OF[dimension].of === undefined)) return sums
   const values = by.map((dimension, index) => {
-    const { of } = OF[dimension]
-    return `${of === undefined ? 'y' : `m${index + 1}`}.${of === undefined ? `value${index + 1}` : of.value}`
+    const [name, { of }] = [`value${index + 1}`, OF[dimension]]
+    if (of === undefined) return { name, value: `y.${name}`, join: '' }
+    const table = `m${index + 1}`
+    return { name, value: `${table}.${of.value}`, join: ` JOIN ${of.table} ${table} ON ${table}.number = y.${name}` }
   })
-  const joins = by.map((dimension, index) => {
-    const { of } = OF[dimension]
-    return of === undefined ? '' : ` JOIN ${of.table} m${index + 1} ON m${index + 1}.number = y.value${index + 1}`
-  })
-  const picked = [...values.map((value, index) => `${value} AS value${index + 1}`), ...(step === null ? [] : ['y.hour AS hour'])]
-  const groups = [...values, ...(step === null ? [] : ['y.hour'])]
-  return `SELECT ${[...picked, ...SUMMED_AGAIN].join(', ')} FROM (${sums}) y${joins.join('')} GROUP BY ${groups.join(', ')}`
+  const groups = [...values, ...(step === null ? [] : [{ name: 'hour', value: 'y.hour', join: '' }])]
+  const picked = [...groups.map(({ name, value }) => `${value} AS ${name}`), ...SUMMED_AGAIN]
+  const joins = groups.map(({ join }) => join).join('')
+  return `SELECT ${picked.join(', ')} FROM (${sums}) y${joins} GROUP BY ${groups.map(({ value }) => value).join(', ')}`
 }
 
 function namesOf(dimension: Dimension | undefined, place: number): string {

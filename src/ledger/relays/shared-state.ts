@@ -56,7 +56,7 @@ export class SharedState {
   readonly #rates = new CountedRates()
   readonly #claims = new RelayClaims()
   readonly #kept: KeptElsewhere
-  /** Boots of relays that are gone, and whose ends may not be in the ledger yet. */
+  /** The boots of relays that are gone and whose ends may not be in the ledger yet. */
   readonly #gone = new Set<number>()
 
   constructor(kept: KeptElsewhere) {

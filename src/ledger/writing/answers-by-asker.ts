@@ -12,7 +12,7 @@ export const NO_ANSWERS: AnswersByAsker = new Map<undefined, never>()
 
 type Collected = { settled: number[]; answers: { number: number; answer: Answer }[] }
 
-/** An Idempotency-Key without a receipt is not free if a settle that the spill keeps uses it up. */
+/** An Idempotency-Key without a receipt is `unavailable`, and not free, where a settle in the spill uses it up. */
 export const answersTo = (batch: readonly NumberedTask[], { answers, held }: Applied, spill: Pick<Spill, 'usesUp'>): AnswersByAsker =>
   byAsker(
     batch,

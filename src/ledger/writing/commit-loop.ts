@@ -148,20 +148,20 @@ export class CommitLoop {
   #afterFailure(batch: readonly NumberedTask[]): void {
     const reads = [...batch, ...this.#queue].filter(isFree)
     this.#queue = this.#queue.filter((asked) => !isFree(asked))
-    const late = batch.filter(({ task }) => isOfSettles(task))
+    const behindWrites = batch.filter(({ task }) => isChangedBySettles(task))
     const writes = batch.filter(({ task }) => !isRead(task))
     this.#held.forgetAll()
     // The time is noted before the reads, which may themselves wait for the storage.
     this.#firstFailureMs ??= performance.now()
     this.#read(reads)
     if (this.#isWritable && !this.#isFenced && performance.now() - this.#firstFailureMs < this.#retryMs) {
-      this.#queue = [...writes, ...late, ...this.#queue]
+      this.#queue = [...writes, ...behindWrites, ...this.#queue]
       setTimeout(() => this.#flush(), RETRY_PAUSE_MS)
       return
     }
     this.#firstFailureMs = undefined
     this.#keepOrRefuse(writes)
-    this.#read(late)
+    this.#read(behindWrites)
     if (this.#queue.length > 0) this.#schedule()
     this.#probe()
   }
@@ -248,8 +248,8 @@ export class CommitLoop {
 }
 
 const NOTHING = { kind: 'committed', settled: new Float64Array(), answers: [], changes: [], faults: [] } as const
-/** Wallets, and the Idempotency-Keys that are used up. */
-const isOfSettles = ({ kind }: Task): boolean => kind === 'keyStates' || kind === 'findIdempotency'
+/** Whether settles change the answer: reads of wallets, and of Idempotency-Keys that are used up. */
+const isChangedBySettles = ({ kind }: Task): boolean => kind === 'keyStates' || kind === 'findIdempotency'
 /** Reads that settles do not change. */
-const isFree = ({ task }: NumberedTask): boolean => isRead(task) && !isOfSettles(task)
+const isFree = ({ task }: NumberedTask): boolean => isRead(task) && !isChangedBySettles(task)
 const isSpilled = (task: Task): boolean => task.kind === 'settle' && canSpill(task)

@@ -9,6 +9,7 @@ import type { NotApplied, Replayed, Store } from './store.ts'
 
 export const spillPathOf = (ledgerPath: string): string => `${ledgerPath}.spill`
 
+/** Of the settles that are kept: their accounts, and the hashes of the Idempotency-Keys that they use up, as texts. */
 type Kept = Readonly<{ accounts: Set<number>; headers: Set<string> }>
 
 const textOf = (headerHash: Uint8Array): string => Buffer.from(headerHash).toString('latin1')
@@ -21,7 +22,7 @@ function note({ accountNumber, idempotency }: Debit, { accounts, headers }: Kept
 export class Spill {
   readonly #file: SpillFile | undefined
   readonly #ledger: Store
-  /** What is kept, once it was asked for: reading the whole spill takes long. */
+  /** Undefined until it is asked for: reading the whole spill takes long. */
   #kept: Kept | undefined
 
   private constructor(file: SpillFile | undefined, ledger: Store) {
@@ -70,7 +71,7 @@ export class Spill {
     return new Set(this.#read().accounts)
   }
 
-  /** Whether a settle that the spill keeps uses an Idempotency-Key with this hash up, of whichever key. */
+  /** Whether a settle that the spill keeps uses up an Idempotency-Key with this hash; which key sent it, the spill does not tell. */
   usesUp(headerHash: Uint8Array): boolean {
     return !this.isEmpty && this.#read().headers.has(textOf(headerHash))
   }

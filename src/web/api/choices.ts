@@ -1,6 +1,6 @@
 /**
- * The lists from which filters are chosen: a few accounts, keys, models, upstreams, actors or targets of the audit log by a few letters, and those that were chosen by their ids, each with its name. An
- * account's people choose among what is of the account. Rules: pages.md "Tables"; operator.md "Lists".
+ * The lists from which filters and accounts are chosen: a few accounts, keys, models, upstreams, or actors and targets of the audit log, by a few letters, and those that were
+ * chosen by their ids, each with its name. An account's people choose among what is of the account. Rules: pages.md "Tables"; operator.md "Lists".
  */
 
 import { Elysia, t } from 'elysia'
@@ -36,7 +36,7 @@ const having = (ids: readonly string[], text: string): readonly ChoiceDocument[]
 
 const searchOf = (text: string) => ({ limit: OFFERED_MAX, ...(text === '' ? {} : { search: text }) })
 
-/** What the ledger or the people are asked for. */
+/** What is looked up in the ledger or among people. A target is an account or a key. */
 type Looked = 'account' | 'key' | 'actor' | 'target'
 const PERSON = 'person:'
 

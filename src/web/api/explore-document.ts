@@ -16,6 +16,7 @@ import type { Explore } from './explore-query.ts'
 export function* exploreDocument(rows: readonly ExploredRow[], explore: Explore, isOperators: boolean) {
   const { measure } = explore
   const byCost = yield* groupsOf(rows)
+  // Groups with the same count stay in the order of their cost.
   const groups = measure === 'spend' ? byCost : yield* ordered(byCost, (a, b) => (countOf(b, measure) ?? -1) - (countOf(a, measure) ?? -1))
   const ofPlace = yield* sumsByPlace(rows, new Set(groups.slice(0, SERIES_MAX).map(({ id }) => id)))
   const valueAt = (hour: number, id: string): string | null => textOf(ofPlace.get(placeOf(hour, id)) ?? NOTHING_USED, measure)

@@ -51,7 +51,7 @@ async function explored(
 const documentOf = (found: Found | Response) =>
   found instanceof Response ? found : inTurns(exploreDocument(found.rows, found.explore, found.isOperators))
 
-const inOrder = async (found: Found | Response): Promise<Found | Response> =>
+const orderedByTime = async (found: Found | Response): Promise<Found | Response> =>
   found instanceof Response ? found : { ...found, rows: await inTurns(byTime(found.rows)) }
 
 function fileOf({ rows, explore, isOperators }: Found, onEnd: () => void): Response {
@@ -67,7 +67,7 @@ const asking = (site: Site, lines: ExploreLines) => ({
       request,
       caller,
       whose: accountId ?? clientOf(caller),
-      find: async () => inOrder(await explored(site, caller, query, accountId)),
+      find: async () => orderedByTime(await explored(site, caller, query, accountId)),
       fileOf,
     }),
 })

@@ -1,5 +1,5 @@
 /**
- * What was spent in a span, for the console's overview: by model, account or key, in hours or days of UTC, each beside the span before. The same rows as Explore's, so that the
+ * What was spent in a span, for the console's overview: by model, account or key, in hours or days of UTC, each beside the span before. The sums are Explore's, so that the
  * figures behind its links are the same. Rules: pages.md "Now", "Explore".
  */
 
@@ -38,11 +38,9 @@ export function spentRoutes({ world, people }: Site, lines: ExploreLines) {
     const asked = { fromHour, toHour, by: [by], step, only: {} }
     const whole: Asking = (changed) => wholeExplored(reports, clientOf(caller), { query: { ...asked, ...changed }, rowsMax: ROWS_MAX })
     const before = await whole({ fromHour: fromHour - hours, toHour: fromHour - 1, step: null })
-    const now = typeof before === 'string' ? before : await shownOf(whole, by)
-    if (now === 'tooMuch' || before === 'tooMuch')
-      return refuse(400, 'There are more than 50,000 of these. Choose a shorter time', { field: 'by' })
-    if (typeof now === 'string') return refuseUnread(now)
-    if (typeof before === 'string') return refuseUnread(before)
+    if (typeof before === 'string') return refused(before)
+    const now = await shownOf(whole, by)
+    if (typeof now === 'string') return refused(now)
     const explore = { asked, step, measure: 'spend' as const, fromDay: dayAt(from), toDay: dayAt(to - 1) }
     const { data, series, places, total } = await inTurns(documentOf(now, explore, true))
     const costsBefore = await inTurns(costsOf(before))
@@ -73,12 +71,16 @@ export function spentRoutes({ world, people }: Site, lines: ExploreLines) {
     )
 }
 
+const refused = (why: 'tooMuch' | Unread): Response =>
+  why === 'tooMuch' ? refuse(400, 'There are more than 50,000 of these. Choose a shorter time', { field: 'by' }) : refuseUnread(why)
+
+/** `changed`: in what a question differs from the page's. */
 type Asking = (changed: Partial<ExploreQuery>) => Promise<ExploreFound | Unread>
 type Found = Shown | 'tooMuch' | Unread
 
 /**
  * Models are few, so one read has all of them in all steps. Ten thousand keys, each in thirty steps, would be more than an answer has: the steps are asked for of those that
- * have a series, and of all together. A request that ends between these reads is in the later ones alone.
+ * have a series, and then of all together. A request that ends between these reads is in the later ones alone, so what all have less what the series have is never below 0.
  */
 async function shownOf(whole: Asking, by: By): Promise<Found> {
   const isOfFew = by === 'model'

@@ -8,7 +8,7 @@ export type Column<Row> = Readonly<{
   name: string
   /** Whether the column shows figures: aligned to the right, with digits of one width. */
   isFigure?: boolean
-  /** Whether only screen readers get the column's name, such as that of the buttons. */
+  /** Whether only screen readers get the column's name, such as that of a row's menu; the column is as narrow as it may be, at the end of the row. */
   isQuiet?: boolean
   /** Whether a phone leaves the column out, since another column says the same there. */
   isWide?: boolean

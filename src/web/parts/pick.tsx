@@ -1,6 +1,7 @@
 /**
  * A choice of values, such as those of a filter, out of a list that is searched by a few letters, by keyboard or pointer: arrows lead through the list, Enter and a click choose
- * or take back, Escape closes. A choice that was found by letters closes the list, too, so that the next search begins without them; without letters several are chosen. What is chosen stands below by its name. Source: https://www.w3.org/WAI/ARIA/apg/patterns/combobox/. Rules: pages.md "Tables".
+ * or take back, Escape closes. After a choice by letters the list closes, so that the next search begins without them; without letters it stays open for more choices. What is
+ * chosen stands below by its name. Source: https://www.w3.org/WAI/ARIA/apg/patterns/combobox/. Rules: pages.md "Tables".
  */
 
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
@@ -13,11 +14,11 @@ type Picking = Readonly<{
   choices: Choices
   values: readonly string[]
   change: (values: readonly string[]) => void
-  /** At most so many; of one, another takes its place. */
+  /** At most so many. Where it is one, another choice takes its place. */
   most?: number
-  /** Whether a form is not sent without one. What is typed and not chosen is none. */
+  /** Whether its form needs a choice to be sent. Text that is typed and not chosen is no choice. */
   isRequired?: boolean
-  /** What stands in the field while none is chosen. */
+  /** What stands in the field while nothing is chosen. */
   none?: string
   error?: string | undefined
 }>

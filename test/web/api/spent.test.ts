@@ -1,6 +1,7 @@
 /** What was spent in a span, on the console's overview: by model, account or key the sums of the receipts of its hours, beside those of as many hours before; what is asked wrong is told with its field. Rules: pages.md "Now". */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { SERIES_MAX } from '../../../src/core/explore.ts'
 import { picos, sumPicos, toExactUsdText } from '../../../src/core/money.ts'
 import { DAY_MS } from '../../../src/core/utc.ts'
 import { HOUR_MS } from '../../../src/core/windows.ts'
@@ -69,17 +70,18 @@ for (const [hours, stepS] of [
     })
 
 test('of more things than a chart has colours the dearest have series, and all others together are one more', async () => {
+  const many = SERIES_MAX + 5
   const now = Math.floor(Date.now() / HOUR_MS) * HOUR_MS
-  const ages = [0, 3, 26, 30, 50]
-  for (let n = 0; n < 12; n++) {
+  const agesH = [0, 3, 26, 30, 50]
+  for (let n = 0; n < many; n++) {
     const keyId = `key_many_${n}`
     await gateway.operate({ ...createKey(keyId, { balanceUsd: '1' }), now: now - 9 * DAY_MS })
     await gateway.ledger.findKey(createKey(keyId).secretHash)
-    for (const [index, age] of ages.entries()) {
+    for (const [index, ageH] of agesH.entries()) {
       const requestId = `req_many_${n}_${index}`
       await gateway.ledger.hold(holdRequest(requestId, keyId, usd('0.05'), { now, modelId: `many-${n}` }))
-      // In a week in which nothing else is; each costs another amount.
-      const at = now - 7 * DAY_MS - age * HOUR_MS
+      // A week ago, when nothing else was; each costs another amount.
+      const at = now - 7 * DAY_MS - ageH * HOUR_MS
       await gateway.ledger.settle(settlement(requestId, { input: 10 * (n + 1) + index }, { now: at }))
     }
   }
@@ -91,7 +93,10 @@ test('of more things than a chart has colours the dearest have series, and all o
       const { places, series, data, total } = await shown(asked)
       const within = gateway.receipts().filter(({ settledAt }) => settledAt >= from && settledAt < to)
       const costs = (of: typeof within): string => toExactUsdText(sumPicos(...of.map(({ costPicos }) => costPicos)))
-      const dearest = Array.from({ length: 7 }, (_, n) => within.find(({ keyId }) => keyId === `key_many_${11 - n}`)?.[OF[by]])
+      const dearest = Array.from(
+        { length: SERIES_MAX },
+        (_, n) => within.find(({ keyId }) => keyId === `key_many_${many - 1 - n}`)?.[OF[by]],
+      )
       expect(series.map(({ things }) => things?.[0]?.id)).toEqual([...dearest, undefined])
       expect([data.length, total.cost_usd]).toEqual([10, costs(within)])
       const step = hours > 48 ? DAY_MS : HOUR_MS
