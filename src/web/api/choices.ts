@@ -56,8 +56,9 @@ export function consoleChoices({ world, people, upstreams }: Site, { ask }: Cons
       named(`${PERSON}${email}`, email, name === email ? '' : name),
     )
   const targets = async (caller: Caller, text: string): Promise<readonly ChoiceDocument[] | Response> => {
-    const [ofAccounts, ofKeys] = [await accounts(caller, text), await keys(caller, text)]
+    const ofAccounts = await accounts(caller, text)
     if (ofAccounts instanceof Response) return ofAccounts
+    const ofKeys = await keys(caller, text)
     return ofKeys instanceof Response ? ofKeys : [...ofAccounts.slice(0, OFFERED_MAX / 2), ...ofKeys.slice(0, OFFERED_MAX / 2)]
   }
   const offered = (caller: Caller, of: Looked, text: string) =>
