@@ -150,7 +150,10 @@ class RelayWorld {
       }
       await this.#end()
     } finally {
-      for (const { link } of this.#relays) link.close()
+      for (const { link, spill } of this.#relays) {
+        link.close()
+        spill.close()
+      }
       for (const thread of this.#process?.threads ?? []) thread.die()
       this.#process?.hub.close()
       this.#streams.restore()
@@ -493,10 +496,11 @@ class RelayWorld {
     this.#die(relay)
   }
 
-  /** What it had sent still arrives. */
+  /** What it had sent still arrives. Its files are closed, as those of any process that ends: thousands of worlds would run out of handles. */
   #die(relay: Relay): void {
     relay.isAlive = false
     relay.link.close()
+    relay.spill.close()
     for (const wire of relay.wires) wire.leave()
     this.#streams.died(relay)
     this.#beginRelay()
@@ -591,6 +595,7 @@ class RelayWorld {
     }
     for (const relay of this.#relays.filter(({ isAlive }) => isAlive)) {
       relay.isAlive = false
+      relay.spill.close()
       this.#streams.died(relay)
     }
     this.#ground.end('power loss', (flushed, bytes) => flushed + Math.floor(this.#random() * (bytes - flushed)), flushedBytes)
