@@ -24,6 +24,7 @@ export class VirtualTime {
   constructor() {
     const { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval } = globalThis
     const { now } = performance
+    const { now: dateNow } = Date
     const { sleep } = Bun
     const add = (run: () => void, afterMs = 0, every?: number) => this.#add(run, afterMs, every)
     const drop = (timer: unknown): void => {
@@ -38,10 +39,12 @@ export class VirtualTime {
       clearInterval: drop,
     })
     performance.now = () => this.#now
+    Date.now = this.now
     Object.assign(Bun, { sleep: (ms: number) => new Promise<void>((resolve) => add(resolve, ms)) })
     this.#restore = () => {
       Object.assign(globalThis, { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval })
       performance.now = now
+      Date.now = dateNow
       Object.assign(Bun, { sleep })
     }
   }
