@@ -5,7 +5,8 @@
 
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
-import { DAY_MS } from '../../src/core/utc.ts'
+import { DAY_MS, dayAt, isoTime } from '../../src/core/utc.ts'
+import { HOUR_MS } from '../../src/core/windows.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 import { makeHistory } from '../support/history.ts'
 import { randomFrom, SEED } from '../support/seed.ts'
@@ -165,6 +166,35 @@ test('from a bar of the spend to its requests by keyboard alone, with the bar’
       .receipts()
       .filter(({ accountId, settledAt }) => accountId === 'acc_north' && settledAt >= (from ?? 0) && settledAt < (to ?? 0))
     await until(async () => (await page.locator('tbody tr').count()) === own.length)
+  } finally {
+    await page.context().close()
+  }
+})
+
+test('of a day that is shown by hour a bar opens the requests of its hour alone', async () => {
+  const page = await signedIn('cabinet')
+  try {
+    const hourOf = (at: number): number => Math.floor(at / HOUR_MS)
+    const own = gateway.receipts().filter(({ accountId }) => accountId === 'acc_north')
+    // A day with requests of several hours, so that an hour of it is not all of it.
+    const [of = []] = [...Map.groupBy(own, ({ settledAt }) => dayAt(settledAt)).values()].toSorted((a, b) => b.length - a.length)
+    const [hour = 0, ofHour = []] =
+      Map.groupBy(of, ({ settledAt }) => hourOf(settledAt))
+        .entries()
+        .next().value ?? []
+    expect(ofHour.length).toBeLessThan(of.length)
+    const day = isoTime(hour * HOUR_MS).slice(0, 10)
+    await page.goto(`${new URL(page.url()).origin}/cabinet/a/acc_north/spend?from=${day}&to=${day}`)
+    const bars = page.getByRole('slider', { name: /^Bars of the chart/ })
+    await bars.waitFor({ state: 'attached' })
+    await bars.focus()
+    await page.keyboard.press('Home')
+    for (let at = 0; at < hour % 24; at++) await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/requests\?from=/)
+    const { from, to } = Object.fromEntries(new URL(page.url()).searchParams)
+    expect([from, to].map((moment) => Date.parse(moment ?? ''))).toEqual([hour * HOUR_MS, (hour + 1) * HOUR_MS])
+    await until(async () => (await page.locator('tbody tr').count()) === ofHour.length)
   } finally {
     await page.context().close()
   }

@@ -1,6 +1,7 @@
 /** The view of a page of spend or requests, which stands in its address, so that it can be shared and gone back to. Days are UTC days. */
 
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 
 export const RANGES = [
@@ -62,6 +63,23 @@ export function searchOf(query: Query): string {
 }
 
 /** The moment at which the day after this one begins, in UTC. */
-export const dayAfter = (day: string): string => new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString()
+const dayAfter = (day: string): string => new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString()
+
+/** In ISO 8601; the end is not included. */
+export type Moments = Readonly<{ from: string; to: string }>
+
+/** The time of a bar: its hour where one day is shown by hour, else its day. */
+export function barSpan(
+  { is_by_hour, places, to }: Readonly<{ is_by_hour: boolean; places: readonly string[]; to: string }>,
+  index: number,
+): Moments {
+  const day = is_by_hour ? to : (places[index] ?? to)
+  if (!is_by_hour) return daysSpan(day, day)
+  const from = Date.parse(`${day}T${places[index] ?? '00:00'}Z`)
+  return { from: new Date(from).toISOString(), to: new Date(from + HOUR_MS).toISOString() }
+}
+
+/** UTC days, both included. */
+export const daysSpan = (from: string, to: string): Moments => ({ from: `${from}T00:00:00Z`, to: dayAfter(to) })
 
 const dayBefore = (nowMs: number, days: number): string => new Date(nowMs - days * DAY_MS).toISOString().slice(0, 10)

@@ -6,9 +6,10 @@ import { coloursOf, OTHERS_COLOUR } from '../../parts/colours.ts'
 import { showDay } from '../../parts/show-time.ts'
 import { showUsd, sumUsd, usdNumber } from '../../parts/show-usd.ts'
 import { keyTitle, type Spend } from '../spend-api.ts'
+import { barSpan, type Moments } from '../spend-view.ts'
 
-/** `open`: called with the day whose bar is clicked. */
-export const SpendChart = ({ spend, open }: Readonly<{ spend: Spend; open: (day: string) => void }>) => {
+/** `open`: called with the span of the bar that is clicked. */
+export const SpendChart = ({ spend, open }: Readonly<{ spend: Spend; open: (span: Moments) => void }>) => {
   const [at, setAt] = useState<number | null>(null)
   const { days, series } = useMemo(() => drawn(spend), [spend])
   const place = at === null ? undefined : days[at]
@@ -34,7 +35,7 @@ export const SpendChart = ({ spend, open }: Readonly<{ spend: Spend; open: (day:
         point={setAt}
         opened={{
           textOf: (index) => `${days[index] ?? ''}: ${sumAt(spend, index)}`,
-          open: (index) => open(spend.is_by_hour ? spend.to : (spend.places[index] ?? spend.to)),
+          open: (index) => open(barSpan(spend, index)),
         }}
       />
     </div>

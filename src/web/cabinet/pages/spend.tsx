@@ -9,7 +9,7 @@ import { PageHead } from '../../parts/shell.tsx'
 import { Empty, Show } from '../../parts/state.tsx'
 import { type AccountPageProps, pathOf } from '../account-path.ts'
 import { filePath, spendApi } from '../spend-api.ts'
-import { dayAfter, type SpendView, searchOf, spendSearch, spendViewOf } from '../spend-view.ts'
+import { daysSpan, type Moments, type SpendView, searchOf, spendSearch, spendViewOf } from '../spend-view.ts'
 import { WORDS } from './spend.words.ts'
 import { SpendChart } from './spend-chart.tsx'
 import { SpendControls } from './spend-controls.tsx'
@@ -31,8 +31,9 @@ export const Spend = ({ account }: AccountPageProps) => {
     if (spend.loaded.value !== undefined) spend.again()
   }, [balance])
   const show = (changed: Partial<SpendView>): void => route(`${pathOf(account.id, 'spend')}${spendSearch({ ...view, ...changed })}`)
-  const requestsOf = (first: string, last: string, only: Partial<Record<SpendView['by'], string>> = {}): string =>
-    `${pathOf(account.id, 'requests')}${searchOf({ from: `${first}T00:00:00Z`, to: dayAfter(last), key, model: model && idsText([model]), tag, ...only })}`
+  const whole = daysSpan(from, to)
+  const requestsOf = (span: Moments, only: Partial<Record<SpendView['by'], string>> = {}): string =>
+    `${pathOf(account.id, 'requests')}${searchOf({ ...span, key, model: model && idsText([model]), tag, ...only })}`
   const file = searchOf({ from, to, by, key, model, tag })
   return (
     <>
@@ -63,17 +64,17 @@ export const Spend = ({ account }: AccountPageProps) => {
                 </Empty>
               ) : (
                 <>
-                  <SpendChart spend={shown} open={(day) => route(requestsOf(day, day))} />
+                  <SpendChart spend={shown} open={(span) => route(requestsOf(span))} />
                   <SpendTable
                     spend={shown}
                     show={show}
                     view={view}
-                    requestsOf={(id) => requestsOf(from, to, { [shown.by]: shown.by === 'tag' ? id : idsText([id]) })}
+                    requestsOf={(id) => requestsOf(whole, { [shown.by]: shown.by === 'tag' ? id : idsText([id]) })}
                   />
                   <Tokens usage={shown.total.usage} />
                   <p>
-                    <a href={requestsOf(from, to)}>See these requests one by one</a>, or{' '}
-                    <a href={`${requestsOf(from, to)}&order=-cost`}>the dearest of them first</a>
+                    <a href={requestsOf(whole)}>See these requests one by one</a>, or{' '}
+                    <a href={`${requestsOf(whole)}&order=-cost`}>the dearest of them first</a>
                   </p>
                 </>
               )}
