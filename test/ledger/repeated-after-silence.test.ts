@@ -5,25 +5,15 @@
 
 import type { Database } from 'bun:sqlite'
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { GroupCommit } from '../../src/ledger/admission/group-commit.ts'
-import { Patience } from '../../src/ledger/admission/patience.ts'
-import type { SupervisorListener } from '../../src/ledger/admission/store-supervisor.ts'
-import { enterThread } from '../../src/ledger/admission/thread-handle.ts'
-import { RelayHub } from '../../src/ledger/relays/hub.ts'
-import { RelayLink } from '../../src/ledger/relays/link.ts'
-import { ClaimsOverLink } from '../../src/ledger/relays/relay-shares.ts'
-import { RelaySupervisor } from '../../src/ledger/relays/relay-supervisor.ts'
-import { SharedState } from '../../src/ledger/relays/shared-state.ts'
 import { storeAmongRelays, storeInLedger } from '../../src/relay/answer-store.ts'
 import { FileGround } from '../sim/file-ground.ts'
 import type { Fault } from '../sim/ground.ts'
-import { SimulatedThread } from '../sim/thread.ts'
+import { LedgerProcess } from '../sim/ledger-process.ts'
+import { RelayProcess } from '../sim/relay-process.ts'
 import { settleTurn, VirtualTime } from '../sim/virtual-time.ts'
-import { Wire } from '../sim/wire.ts'
+import type { Wire } from '../sim/wire.ts'
 import { createKey, holdRequest, makeFolder, settlement, sha256, usd } from '../support/ledger.ts'
 import { KEEPS_NOTHING } from '../support/relays.ts'
-
-type Hearing = Parameters<NonNullable<ConstructorParameters<typeof RelayHub>[0]['listen']>>[1]
 
 const IDEMPOTENCY = { headerHash: sha256('again'), bodyHash: sha256('body'), expiresAt: Number.MAX_SAFE_INTEGER }
 const REPEATABLE = { keyId: 'key_1', headerHash: IDEMPOTENCY.headerHash, bodyHash: IDEMPOTENCY.bodyHash }
@@ -42,102 +32,51 @@ afterEach(() => {
 
 /** A ledger process with its file, and relays whose own spills keep nothing. */
 class Stage {
-  readonly ledger: GroupCommit
   readonly opened: Promise<unknown>
   readonly #ground = new FileGround(makeFolder(), time.now)
-  readonly #hub: RelayHub
-  readonly #owner = {}
-  readonly #threads: SimulatedThread[] = []
+  readonly #process: LedgerProcess
+  readonly #relays: RelayProcess[] = []
   readonly #wires: Wire[] = []
-  #hearing: Hearing | undefined
   #fault: Fault = 'none'
-  #isStill = false
 
   constructor() {
-    this.#hub = time.as(this.#owner, () => this.#makeHub())
-    this.ledger = time.as(this.#owner, () => this.#makeLedger())
+    this.#process = new LedgerProcess({
+      ...{ time, ground: this.#ground, bootId: 'boot', kept: KEEPS_NOTHING, expected: [], beginningOf: () => 'then' },
+      ...{ storage: () => ({ fault: this.#fault, spill: 'fails' }), retryMs: 2_000, spillBytes: 0 },
+    })
     this.opened = this.ledger.start()
   }
 
-  #makeHub(): RelayHub {
-    return new RelayHub({
-      ...{ path: '', state: new SharedState(KEEPS_NOTHING), now: time.now, isSound: () => true, onFault: () => undefined },
-      listen: (_, hearing) => {
-        this.#hearing = hearing
-        return { close: () => undefined }
-      },
-      beginningOf: () => 'then',
-    })
-  }
-
-  #makeLedger(): GroupCommit {
-    const startThread = (): Worker => {
-      const storage = () => ({ fault: this.#fault, spill: 'fails' }) as const
-      const thread = new SimulatedThread(time, storage, (opening) => this.#ground.open(opening, () => this.#fault))
-      this.#threads.push(thread)
-      return thread as unknown as Worker
-    }
-    const thread = { place: () => this.#ground.place(), bootId: 'boot', startThread, now: time.now, retryMs: 2_000, spillBytes: 0 }
-    return new GroupCommit({
-      enter: this.#hub.through((listener) => enterThread({ ...thread, keepsInFlight: () => false, onFault: () => undefined }, listener)),
-      ...{ isShared: false, now: time.now, checkpointAfterMs: 1_000, leaseIdleMs: 5_000, onFault: () => undefined },
-      ...{ onStorage: () => undefined, makeSupervisor: this.#ground.makeSupervisor },
-    })
+  get ledger() {
+    return this.#process.ledger
   }
 
   openRelay(pid: number) {
-    let listener: SupervisorListener | undefined
-    const patience = new Patience({ onBug: () => undefined })
-    const claims = new ClaimsOverLink({ link: () => link, patience, onBug: () => undefined })
-    const link: RelayLink = new RelayLink({
-      ...{ path: '', bootId: `relay-${pid}`, runs: () => listener?.runs() ?? { accounts: [], keys: [] } },
-      held: () => ({ claims: claims.running, places: [], running: [] }),
-      ...{ onMissed: () => listener?.onMissed(), onNews: (message) => listener?.onMessage(message), onFenced: () => undefined },
-      ...{ onFollowed: () => undefined, onHeard: () => patience.hear(), onFault: () => undefined, onWelcome: () => 'in' },
-      connect: (_, ends) => Promise.resolve(this.#connect(pid, ends)),
+    const relay = new RelayProcess({
+      ...{ pid, path: this.#ground.place().path, now: time.now, process: () => this.#process, isSpillSound: () => false },
+      ...{ onWire: (wire) => void this.#wires.push(wire), onFenced: () => undefined, onFault: () => undefined },
     })
-    const ledger = new GroupCommit({
-      ...{ enter: link.enter, isShared: true, now: time.now, checkpointAfterMs: 1_000, leaseIdleMs: 5_000 },
-      ...{ onFault: () => undefined, onStorage: () => undefined, sendsMax: 100, away: { afterMs: 2_000, keep: () => false } },
-      makeSupervisor: (_, heard) => {
-        listener = heard
-        return new RelaySupervisor(link, patience, { close: () => undefined })
-      },
-    })
-    ledger.start().catch(() => undefined)
+    this.#relays.push(relay)
+    relay.begin()
+    const { ledger, claims } = relay
     const kept = storeInLedger(
       { ledger, kept: undefined, now: time.now },
       { accountId: 'acc_1', key: new Uint8Array(), repeatable: REPEATABLE },
     )
-    return { ledger, link, store: storeAmongRelays(claims, { repeatable: REPEATABLE }, kept) }
-  }
-
-  #connect(pid: number, { hear, onClosed }: Parameters<NonNullable<ConstructorParameters<typeof RelayLink>[0]['connect']>>[1]) {
-    const wire = new Wire(pid, {
-      hearInHub: (message, connection) => time.as(this.#owner, () => this.#hearing?.hear(connection, message)),
-      hearInRelay: hear,
-      onClosedInHub: (connection) => this.#hearing?.onClosed(connection),
-      onClosedInRelay: onClosed,
-      isHubFrozen: () => this.#isStill,
-      isFrozen: () => false,
-    })
-    this.#wires.push(wire)
-    return { send: wire.send.bind(wire), close: () => wire.leave() }
+    return { ledger, store: storeAmongRelays(claims, { repeatable: REPEATABLE }, kept) }
   }
 
   standStill(): void {
-    this.#isStill = true
-    time.freeze(this.#owner, ...this.#threads)
+    this.#process.standStill()
   }
 
   goOn(): void {
-    this.#isStill = false
-    time.thaw()
+    this.#process.goOn()
   }
 
   meet(fault: Fault): void {
     this.#fault = fault
-    for (const thread of this.#threads) thread.meetStorage()
+    this.#process.meetStorage()
   }
 
   /** Lets all go on until something is so. Wires are read from the oldest on, as the kernel has them ready. */
@@ -147,7 +86,7 @@ class Stage {
     for (let turn = 0; turn < TURNS_MAX; turn++) {
       if (told.isThere || (typeof asked === 'function' && asked())) return told.value as T
       this.#wires.find(({ isBusy }) => isBusy)?.deliver(() => 0)
-      if (!this.#isStill) for (const thread of this.#threads) if (!thread.deliver('thread')) thread.deliver('gateway')
+      this.#process.runThread()
       if (!this.#wires.some(({ isBusy }) => isBusy)) time.runNext()
       await settleTurn()
     }
@@ -164,8 +103,8 @@ class Stage {
   }
 
   close(): void {
-    for (const thread of this.#threads) thread.die()
-    this.#hub.close()
+    for (const relay of this.#relays) relay.die()
+    this.#process.die()
   }
 }
 

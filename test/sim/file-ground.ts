@@ -63,7 +63,7 @@ export class FileGround implements Ground {
     for (const suffix of ['', '-wal', '-shm', ...spills]) rmSync(before + suffix, { force: true })
   }
 
-  place(): WritablePlace {
+  place(): Extract<WritablePlace, { kind: 'sqlite' }> {
     return { kind: 'sqlite', path: this.#path, file: { id: '', handle: -1 }, named: this.#path }
   }
 

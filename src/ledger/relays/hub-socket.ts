@@ -16,7 +16,7 @@ export type Connection = Readonly<{
   close(): void
 }>
 
-type Hearing = Readonly<{
+export type Hearing = Readonly<{
   hear: (connection: Connection, message: ToHub) => void
   onClosed: (connection: Connection) => void
   onFault: (fault: LedgerFault) => void

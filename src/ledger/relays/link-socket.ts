@@ -5,7 +5,7 @@ import { FrameReader, FrameWriter } from './frames.ts'
 import type { FromHub, ToHub } from './messages.ts'
 import { isOwnSocket } from './socket-file.ts'
 
-type Hearing = Readonly<{
+export type LinkHearing = Readonly<{
   hear: (message: FromHub) => void
   onClosed: () => void
   onFault: (fault: LedgerFault) => void
@@ -14,7 +14,7 @@ type Hearing = Readonly<{
 export type LinkSocket = Readonly<{ send(message: ToHub): void; close(): void }>
 
 /** Undefined: nothing listens there, or a socket of another user does. */
-export async function connectToHub(path: string, { hear, onClosed, onFault }: Hearing): Promise<LinkSocket | undefined> {
+export async function connectToHub(path: string, { hear, onClosed, onFault }: LinkHearing): Promise<LinkSocket | undefined> {
   if (!isOwnSocket(path)) return undefined
   const reader = new FrameReader()
   let writer: FrameWriter | undefined

@@ -7,6 +7,7 @@ import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-opt
 import type { OpenProblem } from '../thread-messages.ts'
 import { relaySpillPathOf } from '../writing/relay-spills.ts'
 import { RelayLink } from './link.ts'
+import type { LinkOptions } from './link-options.ts'
 import { ClaimsOverLink, keptOverLink, LimitsOverLink, RatesOverLink } from './relay-shares.ts'
 import { RelaySpill } from './relay-spill.ts'
 import { RelaySupervisor } from './relay-supervisor.ts'
@@ -19,30 +20,40 @@ const SENDS_MAX = 100
 /** `socket`: the socket of the ledger process. `onFenced`: called when others may have what this process held, so that it must end. */
 export type RelayPlace = Readonly<{ path: string; socket: string; onFenced: (reason: string) => void }>
 
-export async function openRelay({
-  relay,
-  ...options
-}: LedgerOptions & Readonly<{ relay: RelayPlace }>): Promise<OpenedLedger | OpenProblem> {
+type Options = LedgerOptions & Readonly<{ relay: RelayPlace & Pick<LinkOptions, 'connect' | 'firstMs'> }>
+
+export async function openRelay(options: LedgerOptions & Readonly<{ relay: RelayPlace }>): Promise<OpenedLedger | OpenProblem> {
+  const { ledger, link, spill, opened } = relayAt({ ...options, relay: { ...options.relay, firstMs: FIRST_MS } })
+  const started = await ledger.start()
+  if ('recovered' in started) return opened
+  link.close()
+  spill.close()
+  return started
+}
+
+/** Makes a relay whose ledger is not started yet. `opened`: what it is once the ledger has started. */
+export function relayAt({ relay, ...options }: Options) {
   const given = withDefaults(options)
   const onBug = (bug: unknown): void => given.onFault({ problem: 'what relays share failed by a bug', bug })
   const patience = new Patience({ onBug })
   const around = { link: () => link, patience, onBug }
   const [limits, rates, claims] = [new LimitsOverLink(around), new RatesOverLink(around), new ClaimsOverLink(around)]
-  const spill = new RelaySpill(relaySpillPathOf(relay.path, given.bootId), given.onFault)
+  const { path, socket, onFenced, ...connecting } = relay
+  const spill = new RelaySpill(relaySpillPathOf(path, given.bootId), given.onFault)
   let listener: SupervisorListener | undefined
   const link: RelayLink = new RelayLink({
-    path: relay.socket,
+    ...connecting,
+    path: socket,
     bootId: given.bootId,
     runs: () => listener?.runs() ?? { accounts: [], keys: [] },
     held: () => ({ claims: claims.running, places: limits.places, running: rates.running }),
     onNews: (message) => listener?.onMessage(message),
     onFollowed: (followed) => claims.hear(followed),
     onMissed: () => listener?.onMissed(),
-    onFenced: relay.onFenced,
+    onFenced,
     onWelcome: ({ boot, ledgerId, spill: { frames } }) => spill.join({ boot, ledgerId, frames }),
     onHeard: () => patience.hear(),
     onFault: given.onFault,
-    firstMs: FIRST_MS,
   })
   const ledger = new GroupCommit({
     ...given,
@@ -57,12 +68,6 @@ export async function openRelay({
       return new RelaySupervisor(link, patience, spill)
     },
   })
-  const opened = await ledger.start()
-  if (!('recovered' in opened)) {
-    link.close()
-    spill.close()
-    return opened
-  }
   const shared = {
     ...{ limits, rates, claims, kept: keptOverLink(around) },
     isCurrent: (askedAtMs: number) => link.isCurrent(askedAtMs),
@@ -72,5 +77,6 @@ export async function openRelay({
     promise: () => undefined,
     differences: () => [],
   }
-  return { ledger, recovered: 0, replayed: 0, path: relay.path, isNew: false, shared }
+  const opened = { ledger, recovered: 0, replayed: 0, path, isNew: false, shared }
+  return { ledger, link, spill, opened }
 }
