@@ -4,7 +4,9 @@ import type { Socket } from 'bun'
 import type { KeyChange, Ledger } from '../../src/ledger/ledger.ts'
 import type { LedgerOptions, OpenedLedger } from '../../src/ledger/open-options.ts'
 import { RelayHub } from '../../src/ledger/relays/hub.ts'
+import { type Connection, listenForRelays } from '../../src/ledger/relays/hub-socket.ts'
 import { openRelay } from '../../src/ledger/relays/open.ts'
+import { beginningOf } from '../../src/ledger/relays/peer.ts'
 import { SharedState } from '../../src/ledger/relays/shared-state.ts'
 import { socketBeside } from '../../src/ledger/relays/socket-file.ts'
 import type { KeptElsewhere } from '../../src/ledger/shared-answers.ts'
@@ -13,7 +15,42 @@ import { startThread } from './threads.ts'
 
 export const KEEPS_NOTHING: KeptElsewhere = { keep: () => undefined, find: () => Promise.resolve('unknown') }
 
-type ProcessOptions = Partial<LedgerOptions> & Readonly<{ expected?: readonly number[]; silenceMs?: number; kept?: KeptElsewhere }>
+/** By boot. */
+const pids = new Map<string, number>()
+
+/**
+ * Relays of a test are in its own process, and a ledger process that begins waits for each process that was a relay: were it one for all of them, it would let none in any more that
+ * comes a moment after the first.
+ */
+function pidOf(bootId: string): number {
+  const pid = pids.get(bootId) ?? -1 - pids.size
+  pids.set(bootId, pid)
+  return pid
+}
+
+const listenForTestRelays: typeof listenForRelays = (path, { hear, onClosed, onFault }) => {
+  const owns = new WeakMap<Connection, Connection>()
+  return listenForRelays(path, {
+    hear(connection, message) {
+      if (message.kind === 'hello' && connection.pid === process.pid) owns.set(connection, connectionOf(connection, pidOf(message.bootId)))
+      hear(owns.get(connection) ?? connection, message)
+    },
+    onClosed: (connection) => onClosed(owns.get(connection) ?? connection),
+    onFault,
+  })
+}
+
+const connectionOf = (connection: Connection, pid: number): Connection => ({
+  pid,
+  get unsentBytes() {
+    return connection.unsentBytes
+  },
+  send: (message) => connection.send(message),
+  close: () => connection.close(),
+})
+
+/** `expected`: boots of relays of the ledger process before it. */
+type ProcessOptions = Partial<LedgerOptions> & Readonly<{ expected?: readonly string[]; silenceMs?: number; kept?: KeptElsewhere }>
 
 export type LedgerProcess = Readonly<{ ledger: Ledger; path: string; socket: string; faults: string[]; hub: RelayHub; recovered: number }>
 
@@ -29,7 +66,8 @@ export async function openLedgerProcess(
     onFault: ({ problem, bug }) => void faults.push(bug === undefined ? problem : `${problem}: ${String(bug)}`),
     relaysAt: () => {
       hub = new RelayHub({
-        ...{ path: socket, state: new SharedState(kept), expected, now: Date.now, isSound: () => true },
+        ...{ path: socket, state: new SharedState(kept), expected: expected.map(pidOf), now: Date.now, isSound: () => true },
+        ...{ listen: listenForTestRelays, beginningOf: (pid) => (pid < 0 ? 'with the test' : beginningOf(pid)) },
         onFault: ({ problem, bug }) => void faults.push(bug === undefined ? problem : `${problem}: ${String(bug)}`),
         ...(silenceMs === undefined ? {} : { silenceMs }),
       })
@@ -42,6 +80,7 @@ export async function openLedgerProcess(
 }
 
 export type TestRelay = Readonly<{
+  bootId: string
   ledger: Ledger
   shared: NonNullable<OpenedLedger['shared']>
   faults: string[]
@@ -57,15 +96,17 @@ export async function openTestRelay(
   const faults: string[] = []
   const fenced: string[] = []
   const changes: KeyChange[] = []
+  const { bootId = Bun.randomUUIDv7() } = options
   const opened = await openRelay({
-    ...{ create: false, bootId: Bun.randomUUIDv7(), startThread, now: Date.now },
+    ...{ create: false, startThread, now: Date.now },
     relay: { path, socket, onFenced: (reason) => void fenced.push(reason) },
     onFault: ({ problem, bug }) => void faults.push(bug === undefined ? problem : `${problem}: ${String(bug)}`),
     ...options,
+    bootId,
   })
   if ('problem' in opened || opened.shared === undefined) throw new Error('problem' in opened ? opened.message : 'nothing is shared')
   opened.ledger.onKeyChange((change) => void changes.push(change))
-  return { ledger: opened.ledger, shared: opened.shared, faults, changes, fenced }
+  return { bootId, ledger: opened.ledger, shared: opened.shared, faults, changes, fenced }
 }
 
 type Pair = { other: Socket<Pair> | undefined; waiting: Uint8Array[] }
