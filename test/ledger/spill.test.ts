@@ -86,36 +86,47 @@ test('what was acknowledged for a relay while the ledger could not be written is
   expect(told.flatMap(({ faults }) => faults).filter(({ kind }) => kind === 'node')).toEqual([])
 })
 
-test('an Idempotency-Key that a settle uses up is not called free while the settle waits or is in the spill', async () => {
-  const { machine, loop, told, settle, fail } = machineWithSpill()
-  const headerHash = sha256('again')
-  const find: Task = { kind: 'findIdempotency', keyId: 'key_a', headerHash, now: NOW }
-  const idempotency = { headerHash, bodyHash: sha256('body'), expiresAt: NOW + 1_000_000 }
-  const ends = Array.from({ length: 200 }, (_, n) => ({ number: n + 1, task: settle(`req_${n}`, n === 0 ? { idempotency } : {}) }))
-  const heard = (number: number): unknown => told.flatMap(({ answers }) => answers).find((answered) => answered.number === number)
+const useOf = (header: string) => ({ headerHash: sha256(header), bodyHash: sha256('body'), expiresAt: NOW + 1_000_000 })
+const findUse = (header: string): Task => ({ kind: 'findIdempotency', keyId: 'key_a', headerHash: sha256(header), now: NOW })
+
+/** The first of many settles, which do not all fit into the ledger, uses an Idempotency-Key up. `ask`: the answers to tasks that come together. */
+function fillWithUse() {
+  const place = machineWithSpill()
+  const { machine, loop, told, settle, fail } = place
+  let number = 0
+  const ask = async (...tasks: readonly Task[]): Promise<readonly unknown[]> => {
+    const numbered = tasks.map((task) => ({ number: ++number, task }))
+    const answerTo = (asked: number) => told.flatMap(({ answers }) => answers).find((answered) => answered.number === asked)
+    loop.add(numbered, machine.wallets.prices)
+    await until(() => numbered.every((one) => answerTo(one.number) !== undefined), 'all are answered')
+    return numbered.map((one) => answerTo(one.number)?.answer)
+  }
+  const settles = Array.from({ length: 200 }, (_, n) => settle(`req_${n}`, n === 0 ? { idempotency: useOf('again') } : {}))
   fail(true)
-  loop.add([...ends, { number: 301, task: find }], machine.wallets.prices)
-  await until(() => heard(301) !== undefined, 'it is looked up')
-  expect(answersIn(told)).toEqual([...ends.map(() => 'spilled'), 'unavailable'])
-  loop.add([
-    { number: 302, task: find },
-    { number: 303, task: { ...find, headerHash: sha256('other') } },
-  ])
-  await until(() => heard(303) !== undefined, 'they are looked up')
-  expect([302, 303].map(heard)).toMatchObject([{ answer: 'unavailable' }, { answer: undefined }])
-  const late = { ...idempotency, headerHash: sha256('late') }
-  loop.add([{ number: 306, task: settle('req_late', { idempotency: late }) }], machine.wallets.prices)
-  loop.add([{ number: 307, task: { ...find, headerHash: late.headerHash } }])
-  await until(() => heard(307) !== undefined, 'it is looked up')
-  expect([306, 307].map(heard)).toMatchObject([{ answer: 'spilled' }, { answer: 'unavailable' }])
+  return { ...place, ask, settles }
+}
+
+test('an Idempotency-Key is not called free while the settle waits that uses it up', async () => {
+  const { loop, ask, settles } = fillWithUse()
+  expect(await ask(...settles, findUse('again'))).toEqual([...settles.map(() => 'spilled'), 'unavailable'])
+  loop.close()
+})
+
+test('while the spill keeps a settle its Idempotency-Key is not called free, and others are; once the ledger has it, it is used up', async () => {
+  const { told, loop, fail, ask, settles } = fillWithUse()
+  await ask(...settles)
+  expect(await ask(findUse('again'), findUse('other'))).toEqual(['unavailable', undefined])
   fail(false)
   await until(() => told.at(-1)?.isWritable === true, 'the storage works again')
-  loop.add([
-    { number: 304, task: find },
-    { number: 305, task: { ...find, headerHash: sha256('other') } },
-  ])
-  await until(() => heard(305) !== undefined, 'they are looked up')
-  expect([304, 305].map(heard)).toMatchObject([{ answer: { requestId: 'req_0' } }, { answer: undefined }])
+  expect(await ask(findUse('again'), findUse('other'))).toMatchObject([{ requestId: 'req_0' }, undefined])
+  loop.close()
+})
+
+test('an Idempotency-Key is not called free, either, whose settle comes when the storage fails already', async () => {
+  const { loop, ask, settles, settle } = fillWithUse()
+  await ask(...settles)
+  const [settled, found] = await Promise.all([ask(settle('req_late', { idempotency: useOf('late') })), ask(findUse('late'))])
+  expect([...settled, ...found]).toEqual(['spilled', 'unavailable'])
   loop.close()
 })
 
