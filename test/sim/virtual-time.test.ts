@@ -1,3 +1,5 @@
+/** Protects what every simulated world stands on: time moves only when it is told, so that a seed decides the order of everything. */
+
 import { expect, test } from 'bun:test'
 import { VirtualTime } from './virtual-time.ts'
 
