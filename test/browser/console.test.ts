@@ -117,6 +117,8 @@ test('a hidden tab asks for nothing, and goes on when it is seen again', async (
       `Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))`,
     )
   const asked: string[] = []
+  // What was spent is asked for behind the answer of what happened.
+  await page.getByRole('region', { name: 'Who spent most, by model' }).waitFor()
   await hide(true)
   await page.getByText('Paused', { exact: true }).waitFor()
   page.on('request', (request) => asked.push(request.url()))
@@ -140,11 +142,24 @@ test('an upstream is taken out with a reason and put back, by keyboard alone', a
   await page.keyboard.press('Enter')
   await card.getByText('vendor <b>maintenance</b>').waitFor()
   await page.getByRole('link', { name: 'Overview', exact: true }).click()
-  // What is wrong now: in one line, as text for a chat, on the chart's list of events, and in a tab that was open before.
-  await page.locator('.verdict', { hasText: 'upstream-1 is out' }).waitFor()
+  // What is wrong now: in one sentence at the top, as text for a chat, on the chart's list of events, and in a tab that was open before.
+  const incident = page.getByRole('region', { name: 'Is it well' }).getByRole('listitem').filter({ hasText: 'upstream-1' })
+  const why = 'taken out by operator@example.com: vendor <b>maintenance</b>; 0 calls still run there'
+  await incident.waitFor()
+  expect(await incident.textContent()).toMatch(
+    new RegExp(
+      `^upstream-1 is out since [^,]+, [\\d:]+, ${why}\\. Put it back on the Upstreams page when it works again\\. Open Upstreams$`,
+    ),
+  )
+  expect(await incident.getByRole('link').getAttribute('href')).toBe('/console/upstreams')
+  const headings = page.getByRole('heading', { level: 2 })
+  const [place, below] = [await incident.boundingBox(), await headings.first().boundingBox()]
+  expect(place?.y).toBeLessThan(below?.y ?? 0)
   await tab.locator('.verdict', { hasText: 'upstream-1 is out' }).waitFor()
   await page.getByRole('button', { name: 'Copy as text' }).click()
-  expect(await page.locator('.page-head [role=status]').textContent()).toMatch(/\n- upstream-1 is out[^\n]*\. now\. /)
+  expect(await page.locator('.page-head [role=status]').textContent()).toMatch(
+    new RegExp(`\\n- upstream-1 is out since [-\\dT:.]+Z, ${why}\\. Put it back`),
+  )
   await page.getByText(/^(One event|\d+ events) in this span$/).click()
   await page.getByRole('link', { name: 'upstream upstream-1 out', exact: true }).waitFor()
   await page.getByRole('link', { name: 'Upstreams', exact: true }).click()

@@ -4,6 +4,7 @@ import { Elysia } from 'elysia'
 import { NowFeed } from '../now/feed.ts'
 import { type Measures, measure, NOT_MEASURED } from '../now/measures.ts'
 import { snapshotOf } from '../now/snapshot.ts'
+import { FirstSeen } from '../now/standing.ts'
 import type { Site } from '../site.ts'
 import { refuse } from './answers.ts'
 import { callerMacro, callerOf } from './caller.ts'
@@ -13,8 +14,9 @@ const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-stor
 export const nowRoutes = (site: Site) => {
   const { people, world } = site
   let measures: Measures = NOT_MEASURED
+  const seen = new FirstSeen()
   const feed = new NowFeed({
-    snapshot: () => snapshotOf(site, measures),
+    snapshot: () => snapshotOf(site, measures, seen),
     measure: async () => {
       measures = await measure(site)
     },

@@ -1,12 +1,8 @@
-/**
- * Alarms for operators, with what to do: alarms that the log has written since the start, and conditions of this moment. This file has all their words.
- * Rules: pages.md "Alarms of the console".
- */
+/** Alarms for operators, with what to do: conditions of this moment, and what the log has told since the start, whose words are here. Rules: pages.md "Alarms of the console". */
 
 import type { Alarm } from '../../observe/alarms.ts'
-import type { NowDocument, ShownAlarm } from './document.ts'
-
-type Words = Readonly<{ title: string; todo: string; isUrgent?: boolean }>
+import type { ShownAlarm } from './document.ts'
+import { type FirstSeen, type Now, standingNow, UPSTREAMS, type Words } from './standing.ts'
 
 const BUG = 'The log line of this time names the place in the code. Report it with that line; the other requests are not touched.'
 
@@ -15,6 +11,7 @@ export const LOG_ALARMS: Readonly<Record<string, Words>> = {
   upstream: {
     title: 'An upstream refused our account or our key',
     todo: 'Check the key and the credit of that upstream with its vendor. Until then take it out on the Upstreams page, so that requests go elsewhere.',
+    page: UPSTREAMS,
     isUrgent: true,
   },
   'an upstream answers with another model': {
@@ -116,6 +113,7 @@ export const LOG_ALARMS: Readonly<Record<string, Words>> = {
   'the configuration that was running stays in force': {
     title: 'A reload was refused',
     todo: 'The file has mistakes, named here and on the Catalog page. Correct them, see there what a reload would change, and reload.',
+    page: { name: 'Catalog', path: '/console/catalog' },
   },
   'an uncaught exception': {
     title: 'An uncaught exception',
@@ -131,65 +129,9 @@ export const LOG_ALARMS: Readonly<Record<string, Words>> = {
 
 const UNKNOWN: Words = { title: 'The log told an alarm', todo: 'Read the log line of this time.' }
 
-/** The words for conditions of this moment. `NAME` stands for the upstream's name. */
-const STANDING = {
-  damaged: {
-    title: 'The ledger is damaged',
-    todo: 'Stop the gateway, keep the file as it is, and bring back the last backup; `tollgate verify` says what is lost.',
-    isUrgent: true,
-  },
-  unwritable: {
-    title: 'The ledger cannot be written',
-    todo: 'New requests are refused. Look at the disk: free room, permissions, health. It goes on by itself as soon as a write succeeds.',
-    isUrgent: true,
-  },
-  differ: {
-    title: 'Nodes of the ledger differ now',
-    todo: 'That is normal while a change is rolled out. If it stays so, bring all to the same program and the same tollgate.toml.',
-  },
-  spill: {
-    title: 'Charges wait in the spill file',
-    todo: 'They are written to the ledger as soon as it can be written; do not delete the file beside it.',
-  },
-  wal: {
-    title: 'The write-ahead log is large',
-    todo: 'Something reads the ledger for a long time: a backup, a report, another process. Find it and let it end.',
-  },
-  slowCommits: { title: 'Commits are slow', todo: 'Every answer waits for its commit. Look what else writes to this disk.' },
-  noneLeft: { title: 'No upstream is left', todo: 'Requests are answered 503. Put one back, or see why they fail.', isUrgent: true },
-  out: { title: 'NAME is out', todo: 'An operator took it out. Put it back on the Upstreams page when it works again.' },
-  broken: {
-    title: 'NAME takes no calls for some models',
-    todo: 'It failed too often and is tried again by itself. If it stays so, look at the vendor’s status, or take it out.',
-  },
-  waiting: { title: 'Requests wait for NAME', todo: 'Raise its max_concurrent, or add an upstream.' },
-  disk: {
-    title: 'The disk is nearly full',
-    todo: 'Make room beside the ledger: when nothing is left, requests are refused.',
-    isUrgent: true,
-  },
-  descriptors: {
-    title: 'Descriptors run out',
-    todo: 'Each connection is one. Raise the limit (`ulimit -n`, LimitNOFILE) and restart, or see who holds so many.',
-    isUrgent: true,
-  },
-  draining: { title: 'The gateway shuts down', todo: 'It takes no new requests; streams end within the drain.' },
-  simulator: {
-    title: 'The simulator answers',
-    todo: 'No upstream is configured: nothing leaves this machine. Name [[upstreams]] in tollgate.toml for real answers.',
-  },
-} satisfies Record<string, Words>
-
-const WAL_BYTES_MAX = 256 * 1024 * 1024
-const DISK_FREE_MIN = { bytes: 512 * 1024 * 1024, share: 0.03 }
-const DESCRIPTORS_SHARE_MAX = 0.8
-const COMMIT_MS_MAX = 500
-
-type Now = Omit<NowDocument, 'alarms'>
-
 /** Conditions of this moment come first, urgent ones before others; then the alarms of the log, the newest first. */
-export const alarmsNow = (now: Now, told: readonly Alarm[]): readonly ShownAlarm[] => [
-  ...[...ledgerAlarms(now), ...upstreamAlarms(now), ...machineAlarms(now)].sort((a, b) => Number(b.is_urgent) - Number(a.is_urgent)),
+export const alarmsNow = (now: Now, told: readonly Alarm[], seen: FirstSeen): readonly ShownAlarm[] => [
+  ...standingNow(now, seen).toSorted((a, b) => Number(b.is_urgent) - Number(a.is_urgent)),
   ...told.map((alarm) => toldAlarm(alarm, Date.parse(now.at))),
 ]
 
@@ -197,52 +139,8 @@ export const alarmsNow = (now: Now, told: readonly Alarm[]): readonly ShownAlarm
 const URGENT_MS = 3_600_000
 
 function toldAlarm({ what, count, firstAt, lastAt, detail }: Alarm, nowAt: number): ShownAlarm {
-  const { title, todo, isUrgent: mayBeUrgent = false } = LOG_ALARMS[what] ?? { ...UNKNOWN, title: what }
+  const { title, todo, page, isUrgent: mayBeUrgent = false }: Words = LOG_ALARMS[what] ?? { ...UNKNOWN, title: what }
   const [first_at, last_at] = [new Date(firstAt).toISOString(), new Date(lastAt).toISOString()]
   const isUrgent = mayBeUrgent && nowAt - lastAt < URGENT_MS
-  return { id: what, title, todo, detail, is_urgent: isUrgent, count, first_at, last_at }
+  return { id: what, title, todo, detail, page: page ?? null, is_urgent: isUrgent, count, first_at, may_be_older: false, last_at }
 }
-
-function ledgerAlarms({ ledger }: Now): readonly ShownAlarm[] {
-  const { is_sound, is_writable, spill_bytes, wal_bytes, commit_p99_ms, differences } = ledger
-  return [
-    ...(is_sound ? [] : [standing('damaged')]),
-    ...(is_writable ? [] : [standing('unwritable')]),
-    ...(differences.length > 0 ? [standing('differ', differences.join(' · '))] : []),
-    ...(spill_bytes > 0 ? [standing('spill', `${spill_bytes} bytes`)] : []),
-    ...((wal_bytes ?? 0) > WAL_BYTES_MAX ? [standing('wal', mebibytes(wal_bytes ?? 0))] : []),
-    ...((commit_p99_ms ?? 0) > COMMIT_MS_MAX ? [standing('slowCommits', `p99 ${commit_p99_ms} ms`)] : []),
-  ]
-}
-
-function upstreamAlarms({ upstreams }: Now): readonly ShownAlarm[] {
-  const isGone = upstreams.length > 0 && upstreams.every(({ is_out }) => is_out)
-  return [
-    ...(isGone ? [standing('noneLeft')] : []),
-    ...upstreams.flatMap(({ name, is_out, in_flight, waiting, broken }) => [
-      ...(is_out ? [standing('out', `${in_flight} calls still run there`, name)] : []),
-      ...(!is_out && broken.length > 0 ? [standing('broken', broken.join(', '), name)] : []),
-      ...(waiting > 0 ? [standing('waiting', `${waiting} wait`, name)] : []),
-    ]),
-  ]
-}
-
-function machineAlarms({ process, is_draining, is_simulated }: Now): readonly ShownAlarm[] {
-  const { disk_free_bytes: free, disk_bytes: disk, descriptors, descriptors_max: most } = process
-  const isFull = free !== null && disk !== null && (free < DISK_FREE_MIN.bytes || free < disk * DISK_FREE_MIN.share)
-  const isCrowded = descriptors !== null && most !== null && descriptors > most * DESCRIPTORS_SHARE_MAX
-  return [
-    ...(isFull ? [standing('disk', `${mebibytes(free)} left`)] : []),
-    ...(isCrowded ? [standing('descriptors', `${descriptors} of ${most}`)] : []),
-    ...(is_draining ? [standing('draining')] : []),
-    ...(is_simulated ? [standing('simulator')] : []),
-  ]
-}
-
-function standing(kind: keyof typeof STANDING, detail = '', name = ''): ShownAlarm {
-  const { title, todo, isUrgent = false }: Words = STANDING[kind]
-  const id = name === '' ? kind : `${kind} ${name}`
-  return { id, title: title.replace('NAME', () => name), todo, detail, is_urgent: isUrgent, count: 1, first_at: null, last_at: null }
-}
-
-const mebibytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(0)} MiB`

@@ -57,26 +57,34 @@ type NamedCount = Readonly<{ name: string; count: number }>
 /** `breaker`: the worst state among the upstream's models. */
 export type UpstreamNow = Readonly<{
   name: string
-  is_out: boolean
+  /** Null where it was not taken out. */
+  out: Readonly<{ since: string; by: string; reason: string }> | null
   in_flight: number
   waiting: number
   breaker: 'closed' | 'half-open' | 'open'
   /** Models whose breaker is not closed. */
   broken: readonly string[]
+  /** Null where none of its calls has failed. */
+  last_failure: Readonly<{ cause: string; model: string; at: string }> | null
   /** The time to the first event with its slowest model of late; null where it is unknown. */
   first_event_ms: number | null
   /** Models that get less than the upstream's weight, because they have become slow there. */
   slow: readonly string[]
 }>
 
-/** `first_at`: null for a condition of this moment, which has no history. `detail`: figures, or the last line of the log. */
+/**
+ * `first_at`: since when; `may_be_older`: nobody looked before. `last_at`: null for a condition of this moment, which stands. `detail`: why, by whom, figures, or the last line
+ * of the log. `page`: where it is done.
+ */
 export type ShownAlarm = Readonly<{
   id: string
   title: string
   todo: string
   detail: string
+  page: Readonly<{ name: string; path: string }> | null
   is_urgent: boolean
   count: number
-  first_at: string | null
+  first_at: string
+  may_be_older: boolean
   last_at: string | null
 }>

@@ -4,6 +4,7 @@ import { version } from '../../../package.json' with { type: 'json' }
 import { spreadOf } from '../../core/last-minute.ts'
 import { toExactUsdText } from '../../core/money.ts'
 import { differenceText } from '../../core/node-facts.ts'
+import { isoTime } from '../../core/utc.ts'
 import { descriptorLimit } from '../../observe/descriptors.ts'
 import { heldIn } from '../../operator/held.ts'
 import type { UpstreamReport } from '../../upstream/member.ts'
@@ -11,8 +12,9 @@ import type { Site } from '../site.ts'
 import { alarmsNow } from './alarms.ts'
 import type { NowDocument, UpstreamNow } from './document.ts'
 import type { Measures } from './measures.ts'
+import type { FirstSeen } from './standing.ts'
 
-export function snapshotOf(site: Site, measures: Measures): NowDocument {
+export function snapshotOf(site: Site, measures: Measures, seen: FirstSeen): NowDocument {
   const { world, config } = site
   const { ledger, clock } = world
   const { minute, held, running, alarms, ...moment } = site.moment()
@@ -57,7 +59,7 @@ export function snapshotOf(site: Site, measures: Measures): NowDocument {
       disk_bytes: measures.disk?.totalBytes ?? null,
     },
   }
-  return { ...document, alarms: alarmsNow(document, alarms) }
+  return { ...document, alarms: alarmsNow(document, alarms, seen) }
 }
 
 const DESCRIPTORS_MAX = descriptorLimit()
@@ -73,14 +75,15 @@ function todayOf({ today }: Measures) {
 }
 
 const upstreamsOf = (reports: readonly UpstreamReport[]): readonly UpstreamNow[] =>
-  reports.map(({ name, out, running, waiting, models }) => ({
+  reports.map(({ name, out, running, waiting, lastFailure, models }) => ({
     name,
-    is_out: out !== null,
+    out: out && { since: isoTime(out.at), by: out.by, reason: out.reason },
     in_flight: running,
     waiting,
     breaker:
       models.find(({ breaker }) => breaker === 'open')?.breaker ?? models.find(({ breaker }) => breaker !== 'closed')?.breaker ?? 'closed',
     broken: models.filter(({ breaker }) => breaker !== 'closed').map(({ model }) => model),
+    last_failure: lastFailure && { ...lastFailure, at: isoTime(lastFailure.at) },
     first_event_ms: Math.max(0, ...models.map(({ firstEventMs }) => firstEventMs)) || null,
     slow: models.filter(({ share }) => share < 1).map(({ model }) => model),
   }))

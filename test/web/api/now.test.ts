@@ -66,7 +66,7 @@ test('the first event comes at once and the others each second, whole documents 
     is_draining: false,
     is_simulated: true,
     requests: { in_flight: 0, streams: 0 },
-    upstreams: [{ name: 'simulator', is_out: false, breaker: 'closed' }],
+    upstreams: [{ name: 'simulator', out: null, breaker: 'closed' }],
     ledger: { is_writable: true, is_sound: true, spill_bytes: 0, holds: 0, held_usd: '0' },
     process: { memory_bytes: expect.any(Number) },
     alarms: [{ id: 'simulator' }],

@@ -1,15 +1,15 @@
 /** The gateway at this moment. Every figure has its place before it is known, and parts that grow stand last, so that nothing jumps. Rules: pages.md "Now". */
 
-import type { ComponentChildren } from 'preact'
-import type { NowDocument, ShownAlarm, UpstreamNow } from '../../now/document.ts'
+import type { NowDocument, UpstreamNow } from '../../now/document.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { PageHead } from '../../parts/shell.tsx'
-import { counted, showCount, showMoment } from '../../parts/show-time.ts'
+import { counted, showCount } from '../../parts/show-time.ts'
 import { Table } from '../../parts/table.tsx'
 import { type Live, useNow } from '../live.ts'
 import { HistorySection } from './history.tsx'
-import { incidentText, refusalsText, STATE_TEXTS, showBytes, showMs, showUptime, UNKNOWN } from './now.words.ts'
+import { Incidents } from './incidents.tsx'
+import { incidentsText, refusalsText, STATE_TEXTS, showBytes, showMs, showUptime, UNKNOWN } from './now.words.ts'
 import { Fact, Figure } from './now-figures.tsx'
 import { exploreToday, MoneyToday } from './now-money.tsx'
 
@@ -20,7 +20,7 @@ export const NowPage = () => {
   return (
     <>
       <PageHead title="Overview">
-        <CopyButton name="Copy as text" make={() => (now === undefined ? '' : incidentText(now))} isOff={now === undefined} />
+        <CopyButton name="Copy as text" make={() => (now === undefined ? '' : incidentsText(now))} isOff={now === undefined} />
         <span class="live">
           <Badge
             mood={live.state === 'live' ? 'good' : live.state === 'lost' ? 'bad' : 'quiet'}
@@ -29,31 +29,14 @@ export const NowPage = () => {
         </span>
       </PageHead>
       <div class={isOld ? 'now is-old' : 'now'}>
-        <Verdict now={now} />
+        <Incidents now={now} />
         <Requests live={live} now={now} />
         <HistorySection />
         <MoneyToday now={now} />
         <Upstreams upstreams={now?.upstreams ?? []} />
         <Inside now={now} />
-        <Alarms alarms={now?.alarms ?? []} />
       </div>
     </>
-  )
-}
-
-/** The worst alarm, always in one line, so that nothing below the line moves. */
-const Verdict = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
-  const alarms = now?.alarms ?? []
-  const worst = alarms.find(({ is_urgent }) => is_urgent) ?? alarms[0]
-  if (now === undefined) return <p class="note verdict">Checking…</p>
-  if (worst === undefined) return <p class="note verdict">Nothing is wrong.</p>
-  return (
-    <p class={worst.is_urgent ? 'note bad verdict' : 'note wary verdict'}>
-      <a href="#alarms">
-        {worst.title}
-        {alarms.length > 1 && ` and ${alarms.length - 1} more`}
-      </a>
-    </p>
   )
 }
 
@@ -121,8 +104,8 @@ const Upstreams = ({ upstreams }: Readonly<{ upstreams: readonly UpstreamNow[] }
   </section>
 )
 
-const UpstreamState = ({ upstream: { is_out, breaker, broken, slow } }: Readonly<{ upstream: UpstreamNow }>) => {
-  if (is_out) return <Badge mood="wary" text="out" />
+const UpstreamState = ({ upstream: { out, breaker, broken, slow } }: Readonly<{ upstream: UpstreamNow }>) => {
+  if (out !== null) return <Badge mood="wary" text="out" />
   if (breaker !== 'closed') return <Badge mood="bad" text={`${breaker}: ${counted(broken.length, 'model')}`} />
   return slow.length > 0 ? <Badge mood="wary" text="slow" /> : <Badge mood="good" text="active" />
 }
@@ -173,25 +156,3 @@ function descriptorsText(process: NowDocument['process'] | undefined): string {
     ? showCount(process.descriptors)
     : `${showCount(process.descriptors)} of ${showCount(process.descriptors_max)}`
 }
-
-/** Shows text between backticks as code. */
-const withCode = (text: string): readonly ComponentChildren[] =>
-  text.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part))
-
-const Alarms = ({ alarms }: Readonly<{ alarms: readonly ShownAlarm[] }>) => (
-  <section class="stack" id="alarms" aria-label="Alarms">
-    <h2>Alarms</h2>
-    {alarms.length === 0 && <p class="lede">There are none since this start.</p>}
-    {alarms.map(({ id, title, todo, detail, is_urgent, count, last_at }) => (
-      <article key={id} class={is_urgent ? 'note bad' : 'note wary'}>
-        <h3>{title}</h3>
-        <p>{withCode(todo)}</p>
-        <p class="detail">
-          {[detail, last_at === null ? 'now' : `${count === 1 ? 'once' : `${showCount(count)} times`}, last ${showMoment(last_at)}`]
-            .filter((text) => text !== '')
-            .join(' · ')}
-        </p>
-      </article>
-    ))}
-  </section>
-)

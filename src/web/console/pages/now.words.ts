@@ -1,6 +1,6 @@
 /** The words of the page "Now", and its figures as one paragraph for people who cannot see them. */
 
-import type { NowDocument } from '../../now/document.ts'
+import type { NowDocument, ShownAlarm } from '../../now/document.ts'
 import { counted, showCount, showDuration } from '../../parts/show-time.ts'
 import { showUsd } from '../../parts/show-usd.ts'
 import type { Live } from '../live.ts'
@@ -46,7 +46,7 @@ export const wordsOf = (name: string): string => name.replaceAll(/[A-Z]/g, (lett
 
 function inWords(now: NowDocument): string {
   const { requests, first_byte, today, upstreams, alarms, ledger } = now
-  const down = upstreams.filter(({ is_out, breaker }) => is_out || breaker !== 'closed').map(({ name }) => name)
+  const down = upstreams.filter(({ out, breaker }) => out !== null || breaker !== 'closed').map(({ name }) => name)
   return [
     `${counted(requests.in_flight, 'request')} in flight, ${counted(requests.streams, 'stream')}.`,
     `In the last minute ${counted(requests.ended, 'request')} ended, ${showCount(requests.refused)} of them refused: ${refusalsText(requests)}.`,
@@ -62,17 +62,26 @@ function inWords(now: NowDocument): string {
     .join(' ')
 }
 
-/** What is wrong and what to do about it, each alarm with since when, then the figures: for a chat or a ticket. */
-export function incidentText(now: NowDocument): string {
-  const alarms = now.alarms.map(({ title, todo, detail, count, first_at, last_at }) =>
-    [
-      `- ${title}${detail === '' ? '' : ` (${detail})`}`,
-      last_at === null ? 'now' : `${count === 1 ? 'once' : `${showCount(count)} times`}, since ${first_at ?? last_at}, last ${last_at}`,
-      todo,
-    ].join('. '),
-  )
-  return [`Tollgate ${now.version}, ${now.at}`, ...alarms, inWords(now)].join('\n')
+/** An alarm as a sentence without what to do: "north is out since 28 Nov, 05:11, taken out by ann@example.com: maintenance". `momentOf`: makes the text of a moment. */
+export function incidentWords(
+  { title, detail, count, first_at, may_be_older, last_at }: ShownAlarm,
+  momentOf: (iso: string) => string,
+): string {
+  const times = count === 1 ? 'once' : `${showCount(count)} times since ${momentOf(first_at)}`
+  const when =
+    last_at === null
+      ? `${may_be_older ? ', seen since' : ' since'} ${momentOf(first_at)}`
+      : `, ${times}, ${count === 1 ? '' : 'last '}${momentOf(last_at)}`
+  return `${title}${when}${detail === '' ? '' : `${last_at === null ? ', ' : ': '}${detail}`}`
 }
+
+/** What is wrong and what to do about it, each alarm with since when, then the figures: for a chat or a ticket. */
+export const incidentsText = (now: NowDocument): string =>
+  [
+    `Tollgate ${now.version}, ${now.at}`,
+    ...now.alarms.map((alarm) => `- ${incidentWords(alarm, (iso) => iso)}. ${alarm.todo}`),
+    inWords(now),
+  ].join('\n')
 
 /** What a mark of the history stands for. */
 export const MARK_TEXTS: Readonly<Record<'began' | 'lost' | 'setUpstreamOut' | 'failover' | 'reload', (what: string) => string>> = {
