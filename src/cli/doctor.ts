@@ -10,7 +10,7 @@ import { type ConfigProblems, textOfProblem } from '../config/problems.ts'
 import { openReport } from '../ledger/report.ts'
 import { lockHolderOf } from '../ledger/sqlite/file-id.ts'
 import { descriptorLimit } from '../observe/descriptors.ts'
-import { isGatewayRunning } from '../operator/ask-gateways.ts'
+import { isGatewayRunning, isGatewayWriting } from '../operator/ask-gateways.ts'
 import { socketPathOf } from '../operator/socket-files.ts'
 import { peoplePathOf } from '../people/people-file.ts'
 import { summaryText } from './check-config.ts'
@@ -113,6 +113,10 @@ async function gateway(config: Config): Promise<readonly Finding[]> {
   if (!isRunning && holder !== undefined) {
     const detail = `pid ${holder} has the ledger open and does not answer at ${socketPathOf(path)}: a gateway makes its socket again within a second`
     return [{ check: 'gateway', status: 'warning', detail }, ...descriptors(holder)]
+  }
+  if (isRunning && !(await isGatewayWriting(path))) {
+    const detail = 'one is running on this ledger and refuses all requests, because it can write nothing there: its log says why'
+    return [{ check: 'gateway', status: 'problem', detail }, ...descriptors(holder)]
   }
   const detail = isRunning ? 'one is running on this ledger' : 'none is running on this ledger'
   return [{ check: 'gateway', status: 'ok', detail }, ...descriptors(isRunning ? holder : 'self')]

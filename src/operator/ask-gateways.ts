@@ -16,6 +16,7 @@ import {
   readResult,
   readUpstreamResult,
   readUpstreams,
+  WRITABLE,
   writeMessage,
 } from './message-json.ts'
 import type { Moment } from './moment.ts'
@@ -42,6 +43,12 @@ const writerOf = (path: string): readonly SocketFile[] => socketsOf({ kind: 'sql
 export async function isGatewayRunning(ledgerPath: string): Promise<boolean> {
   const [answer] = await askEach(writerOf(ledgerPath), ALIVE, (text) => ({ isAlive: text === ALIVE }))
   return answer !== undefined && answer.said !== 'silent' && answer.said.isAlive
+}
+
+/** False when the gateway of a ledger in a file says that it can write nothing there now, and so refuses all requests. */
+export async function isGatewayWriting(ledgerPath: string): Promise<boolean> {
+  const [answer] = await askEach(writerOf(ledgerPath), WRITABLE, (text) => ({ isWriting: text !== 'false' }))
+  return answer === undefined || answer.said === 'silent' || answer.said.isWriting
 }
 
 /**

@@ -165,6 +165,8 @@ const UPSTREAMS = shape({ node: orNull(Type.String()), reports: REPORTS })
 
 /** The question whether a process listens, and its answer. */
 export const ALIVE = 'alive'
+/** Asks whether the ledger takes entries now; answered by true or false. */
+export const WRITABLE = 'writable'
 
 /** An operation, with the act that says who gives it and why. */
 export type Order = Readonly<{ operation: Operation; act: Act }>

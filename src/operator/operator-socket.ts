@@ -10,7 +10,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Act } from '../ledger/operation.ts'
 import { holdsPage } from './holds-page.ts'
 import { listenForLines } from './line-socket.ts'
-import { ALIVE, readHoldsQuery, readOrder, readUpstreamOrder, writeMessage } from './message-json.ts'
+import { ALIVE, readHoldsQuery, readOrder, readUpstreamOrder, WRITABLE, writeMessage } from './message-json.ts'
 import type { Moment } from './moment.ts'
 import { actorOfPeer } from './peer.ts'
 import { firstNameOf, removeSocket, statOf } from './socket-files.ts'
@@ -20,7 +20,7 @@ import { obey, type UpstreamOrder, type Upstreams } from './upstreams.ts'
 const UMASK = 0o177
 
 /** The part of the ledger that operators reach. */
-export type OperatedLedger = Pick<Ledger, 'operate' | 'holds'>
+export type OperatedLedger = Pick<Ledger, 'operate' | 'holds' | 'isWritable'>
 
 export type ListenOptions = Readonly<{
   upstreams?: Upstreams | undefined
@@ -81,6 +81,7 @@ function listenAt(path: string, ledger: OperatedLedger, options: ListenOptions) 
 async function answer(line: string, fd: number, ledger: OperatedLedger, options: ListenOptions): Promise<string> {
   const { upstreams, previewReload, moment, node, mayOrder } = options
   if (line === ALIVE) return ALIVE
+  if (line === WRITABLE) return String(ledger.isWritable())
   const [, verb, body = ''] = /^(\w+) (.*)$/.exec(line) ?? []
   switch (verb) {
     case 'operate': {

@@ -239,7 +239,7 @@ test('`--diff` asks the running gateway, which alone knows what is in force; wit
   expect(await place.run('check-config', '--diff')).toMatchObject({ code: 3, err: expect.stringContaining('no gateway runs') })
   const path = socketPathOf(place.ledgerPath)
   mkdirSync(dirname(path), { recursive: true })
-  const ledger = { operate: () => Promise.reject(new Error('nothing is operated')), holds: () => [] }
+  const ledger = { operate: () => Promise.reject(new Error('nothing is operated')), holds: () => [], isWritable: () => true }
   let preview: () => ReloadPreview = () => PREVIEW
   const socket = listenOnOperatorSocket(path, ledger, { previewReload: () => preview() })
   try {

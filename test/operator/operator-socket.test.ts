@@ -61,6 +61,14 @@ describe('beside a running gateway', () => {
     expect(await place.run('doctor')).toMatchObject({ code: 0, out: expect.stringContaining('one is running') })
   })
 
+  test('doctor says that the gateway refuses all requests when its ledger was overwritten', async () => {
+    await place.json('accounts', 'create', 'acme')
+    expect(await place.run('doctor')).toMatchObject({ code: 0 })
+    Bun.spawnSync(['truncate', '-s', '+4096', place.ledgerPath])
+    await until(() => !ledger.isWritable(), 'the ledger is refused')
+    expect(await place.run('doctor')).toMatchObject({ code: 1, out: expect.stringContaining('and refuses all requests') })
+  })
+
   test('the socket is for its owner only', () => {
     expect(statSync(socketPathOf(place.ledgerPath)).mode & 0o777).toBe(0o600)
   })

@@ -50,6 +50,7 @@ export class SiblingPlace {
     for (let call = 0; call < running; call++) pool.members()[0]?.turns.enter('acc_1')
     const ledger = {
       holds: () => holds,
+      isWritable: () => canWrite,
       operate: async (operation: Operation, { actor = '', reason = '' }: Partial<Act> = {}) => {
         await this.beforeWrite()
         if (!canWrite) return { result: 'unavailable' } as const
