@@ -182,9 +182,15 @@ test(
     await gateway.createKey({ id: 'key_north' })
     const page = await visitor()
     const people = gateway.people()
-    const token = await people.links.invite('bob@example.com', { accountId: 'acc_north', role: 'owner' }, 'os:test')
-    await page.goto(`${origin}/cabinet/invite/${token}`)
+    const invite = async (by: string): Promise<void> => {
+      const token = await people.links.invite('bob@example.com', { accountId: 'acc_north', role: 'owner' }, by)
+      await page.goto(`${origin}/cabinet/invite/${token}`)
+    }
+    await invite('os:test')
     await shown(page, 'bob@example.com is invited as an owner of an account.')
+    await gateway.operate({ kind: 'renameAccount', accountId: 'acc_north', name: 'Northwind', now: Date.now() })
+    await invite('person:ann@example.com')
+    await shown(page, 'bob@example.com is invited as an owner of the account Northwind by ann@example.com.')
     await page.getByLabel('Choose a password').fill('correct horse battery')
     await page.getByRole('button', { name: 'Accept' }).click()
     await page.getByRole('heading', { name: 'Keys' }).waitFor()

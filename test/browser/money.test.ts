@@ -46,6 +46,7 @@ test('a code is typed, in groups; the balance before and after is told; a wrong 
   expect(await field.inputValue()).toBe('')
   await page.getByRole('cell', { name: 'Top-up by prepaid code' }).waitFor()
   await page.getByRole('cell', { name: '<img src=x onerror=alert(1)>' }).waitFor()
+  await page.getByRole('cell', { name: 'Refund: the outage of Monday' }).waitFor()
   const redeem = async (text: string): Promise<void> => {
     await field.fill(text)
     await page.keyboard.press('Enter')

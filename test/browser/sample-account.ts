@@ -19,7 +19,8 @@ export type SampleAccount = Readonly<{
   receiver: Receiver
   /** Of 12.50 USD each, as they were given out. */
   codes: readonly string[]
-  credit(kind: CreditKind, amountUsd: string, ref: string): Promise<void>
+  /** `reason`: of an operator, who tells the customer. */
+  credit(kind: CreditKind, amountUsd: string, ref: string, reason?: string): Promise<void>
   /** Somebody with a browser of their own, signed in by a one-time link, on that page of the account. */
   visit(browser: Browser, slug: string, options?: Visit): Promise<Page>
   stop(): Promise<void>
@@ -45,18 +46,21 @@ export async function sampleAccount(): Promise<SampleAccount> {
     now: Date.now(),
   })
   let credits = 0
-  const credit: SampleAccount['credit'] = (creditKind, amountUsd, ref) =>
-    gateway.operate({
+  const credit: SampleAccount['credit'] = (creditKind, amountUsd, ref, reason = '') => {
+    const amountPicos = amountUsd.startsWith('-') ? picos(-usd(amountUsd.slice(1))) : usd(amountUsd)
+    const credited = {
       kind: 'credit',
       creditKind,
       accountId: ACCOUNT,
       creditId: `crd_${++credits}`,
-      amountPicos: amountUsd.startsWith('-') ? picos(-usd(amountUsd.slice(1))) : usd(amountUsd),
+      amountPicos,
       ref,
       now: Date.now(),
-    })
+    } as const
+    return gateway.operate(credited, { actor: 'person:op@example.com', address: '', reason })
+  }
   await credit('top-up', '100', 'invoice 2026-118')
-  await credit('refund', '-20', 'credit note 2026-031')
+  await credit('refund', '-20', 'credit note 2026-031', 'the outage of Monday')
   await credit('correction', '0.5', '<img src=x onerror=alert(1)>')
   return {
     gateway,

@@ -31,7 +31,7 @@ import { LIMITS, type Limits } from '../../src/core/limits.ts'
 import { type Gateway, startGateway } from '../../src/gateway.ts'
 import type { Difference } from '../../src/ledger/chain/difference.ts'
 import type { Hold, Ledger } from '../../src/ledger/ledger.ts'
-import type { Operation } from '../../src/ledger/operation.ts'
+import type { Act, Operation } from '../../src/ledger/operation.ts'
 import { differencesInFile } from '../../src/ledger/sqlite/verify.ts'
 import type { StripeAddress } from '../../src/payments/stripe-api.ts'
 import type { BodyMemory } from '../../src/relay/body-memory.ts'
@@ -157,7 +157,8 @@ export type TestGateway = AsyncDisposable &
     /** Makes a key with an account of its own and gives its secret. */
     createKey(key?: TestKey): Promise<string>
     /** An operator's write; throws when it is not done. */
-    operate(operation: Operation): Promise<void>
+    /** `act`: default: the ledger’s own. */
+    operate(operation: Operation, act?: Act): Promise<void>
     /** POST with the key as Bearer; a body that is no string and no bytes is sent as JSON. */
     post(path: string, secret: string, body: unknown, init?: RequestInit): Promise<Response>
     /** Oldest first. Read by a connection of their own, as everything below. */
@@ -213,8 +214,8 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     drained ??= gateway.drain()
     return drained
   }
-  const operate = async (operation: Operation): Promise<void> => {
-    const result = await ledger.operate(operation)
+  const operate = async (operation: Operation, act?: Act): Promise<void> => {
+    const result = await ledger.operate(operation, act)
     if (result.result !== 'done') throw new Error(JSON.stringify(result))
   }
   const stop = async (): Promise<void> => {

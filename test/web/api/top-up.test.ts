@@ -6,6 +6,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
 import type { PaymentsConfig } from '../../../src/config/config.ts'
+import { type Picos, picos } from '../../../src/core/money.ts'
 import { makeCode } from '../../../src/core/prepaid-code.ts'
 import { newId } from '../../../src/ledger/operations/new-id.ts'
 import { Payments } from '../../../src/payments/payments.ts'
@@ -114,6 +115,22 @@ test('a code is made in the console, redeemed in the cabinet by an owner, and st
     { action: 'disableCodes', actor: 'person:op@example.com', reason: 'over' },
     { action: 'credit', actor: 'person:ann@example.com', address: '192.0.2.1', target: 'acc_north' },
     { action: 'createCodes', actor: 'person:op@example.com', reason: 'fair' },
+  ])
+})
+
+test('the reason that an operator gave for a refund stands beside it among the credits', async () => {
+  const ann = await member('ann@example.com')
+  const credit = (creditKind: 'top-up' | 'refund', creditId: string, amountPicos: Picos) =>
+    gateway.ledger.operate(
+      { kind: 'credit', creditKind, accountId: 'acc_north', creditId, amountPicos, ref: '', now: Date.now() },
+      { actor: 'person:op@example.com', address: '', reason: 'the outage of Monday' },
+    )
+  await credit('top-up', 'crd_paid', usd('5'))
+  await credit('refund', 'crd_back', picos(-usd('2')))
+  const { body } = await ann.get('/api/accounts/acc_north/credits')
+  expect(body['data']).toMatchObject([
+    { id: 'crd_back', amount_usd: '-2', reason: 'the outage of Monday' },
+    { id: 'crd_paid', reason: '' },
   ])
 })
 
