@@ -82,10 +82,12 @@ test('through a running gateway a whole batch of 1,000 is made, redeemed, listed
   const redeem = (code: string, creditId: string) =>
     ledger.operate({ kind: 'redeemCode', codeHash: sha256(code), accountId, creditId, now: NOW })
   expect(await redeem(codes[999] ?? '', 'crd_1')).toEqual({ result: 'done', redeemedPicos: usd('2') })
+  const redeemed = await place.json('codes', 'redeem', codes[998] ?? '', '--account', 'acme')
+  expect(redeemed).toMatchObject({ account_id: accountId, amount_usd_exact: '2', already: false })
   expect((await place.run('codes', 'list', '--batch', 'all')).out).toMatch(/\n1000 +TG-….{4} +acme +crd_1 +2026-11-21T12:00:00\.000Z$/m)
   expect(await place.json('codes', 'disable', 'all', '--reason', 'lost in the post')).toMatchObject({
     count: 1000,
-    redeemed: 1,
+    redeemed: 2,
     state: 'disabled',
   })
   expect(await redeem(codes[0] ?? '', 'crd_2')).toEqual({ result: 'refused', problem: 'the code is not valid' })

@@ -14,6 +14,7 @@ import { SAMPLE_MODELS } from '../../src/config/defaults.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { CONFIG_FILE } from '../../src/config/schema.ts'
 import { REJECTIONS } from '../../src/core/catalog.ts'
+import { LIMITS } from '../../src/core/limits.ts'
 import { GUIDE_SOURCES } from '../../src/docs/guide.ts'
 import { renderMarkdown } from '../../src/docs/markdown.ts'
 import { OPERATE, OPERATE_SOURCES, operatePagesOf } from '../../src/docs/operate.ts'
@@ -69,6 +70,20 @@ test('every page is in every menu; every link leads to a page and a heading that
     const ids = anchors.get(page.path) ?? []
     expect(new Set(ids).size, page.path).toBe(ids.length)
   }
+})
+
+test('the defaults of limits in the table are those of the program', () => {
+  const [, table = ''] = sourceOf('settings').split('## `[limits]`')
+  const rows = [...(table.split('\n## ')[0] ?? '').matchAll(/^\| (`[^|]*`) \| ([\d, ]*) \|/gm)]
+  const documented = rows.flatMap(([, names = '', defaults = '']) => {
+    const values = defaults.split(', ')
+    return names.split(', ').map((name, index) => `${name.replaceAll('`', '')} = ${values[index]}`)
+  })
+  expect(documented.length).toBe(Object.keys(LIMITS).length)
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-operate-'))
+  writeFileSync(join(folder, 'tollgate.toml'), `[limits]\n${documented.join('\n')}\n`)
+  const config = loadConfig({ file: undefined, folder, env: {} })
+  expect('limits' in config ? config.limits : config).toEqual(LIMITS)
 })
 
 test('every link of README, CONTRIBUTING and these pages leads to a file of the repository and a heading that it has', async () => {

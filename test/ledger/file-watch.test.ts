@@ -72,6 +72,8 @@ const OVERWRITES: Readonly<Record<string, (path: string) => void>> = {
   'the file is cut to nothing': (path) => run('truncate', '-s', '0', path),
   'the file is made longer': (path) => run('truncate', '-s', '+4096', path),
   'the log is cut to nothing': (path) => run('truncate', '-s', '0', `${path}-wal`),
+  'the salt in the head of the log is another one': (path) =>
+    run('dd', 'if=/dev/urandom', `of=${path}-wal`, 'bs=1', 'seek=16', 'count=8', 'conv=notrunc'),
   'an older log is written over the log': (path) => copy(`${path}-wal.old`, `${path}-wal`),
 }
 
