@@ -7,11 +7,10 @@ import { version } from '../package.json' with { type: 'json' }
 import { type Config, isRelay } from './config/config.ts'
 import type { ConfigProblems } from './config/problems.ts'
 import { reloadPreview } from './config/reload-preview.ts'
-import { reloadable } from './config/reloadable.ts'
 import { budgetsOf } from './core/catalog.ts'
 import { HistoryRecorder } from './core/history/recorder.ts'
 import { type Departure, departure } from './departure.ts'
-import { alarmsTo, factsNow, poolOf } from './gateway-parts.ts'
+import { alarmsTo, factsNow, poolOf, type Reloaded, takeOver } from './gateway-parts.ts'
 import { registerGauges } from './gauges.ts'
 import type { HistoryStore } from './history/store.ts'
 import { HistoryWriting } from './history/writing.ts'
@@ -94,8 +93,7 @@ export type Gateway = Departure &
     world: World
     people: () => People
     bodies: BodyMemory
-    /** Takes over the settings that a reload may change; returns the names of changed settings that it may not. */
-    reload(config: Config): readonly string[]
+    reload(config: Config): Reloaded
   }>
 
 export type GatewayProblem = Readonly<{ problem: 'ledger'; message: string }> | ListenProblem
@@ -154,7 +152,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     world,
     people: site.people,
     bodies,
-    reload: (next) => takeOver(next, { state, pool, listeners }),
+    reload: (next) => reload(next, { state, pool, listeners }),
     ...departure({
       state,
       delayMs: () => state.config.server.drainDelayMs,
@@ -199,13 +197,11 @@ async function tellOf(listeners: Listeners, state: GatewayState, { metrics, log 
   if (!(await listeners.limitSockets())) log.notice('this system cannot be told to reset clients that do not read: they are closed')
 }
 
-type Reloaded = Readonly<{ state: GatewayState; pool: UpstreamPool; listeners: Listeners }>
-
-function takeOver(next: Config, { state, pool, listeners }: Reloaded): readonly string[] {
-  const { config: taken, ignored } = reloadable(state.config, next)
-  state.members = membersOf(taken, state)
-  pool.configure(state.members)
-  state.config = taken
+function reload(
+  next: Config,
+  { state, pool, listeners }: Readonly<{ state: GatewayState; pool: UpstreamPool; listeners: Listeners }>,
+): Reloaded {
+  const reloaded = takeOver(next, { state, pool, membersOf })
   listeners.limitSockets().catch(() => undefined)
-  return ignored
+  return reloaded
 }

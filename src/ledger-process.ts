@@ -9,9 +9,8 @@ import { answersBeside, keptForRelays } from './answers-beside.ts'
 import type { Config } from './config/config.ts'
 import type { ConfigProblems } from './config/problems.ts'
 import { type ReloadPreview, reloadPreview } from './config/reload-preview.ts'
-import { reloadable } from './config/reloadable.ts'
 import { budgetsOf } from './core/catalog.ts'
-import { alarmsTo, factsNow, poolOf } from './gateway-parts.ts'
+import { alarmsTo, factsNow, poolOf, type Reloaded, takeOver } from './gateway-parts.ts'
 import { registerGauges } from './gauges.ts'
 import { historyBeside } from './history-beside.ts'
 import type { Ledger } from './ledger/ledger.ts'
@@ -60,7 +59,7 @@ export type LedgerProcess = Readonly<{
   url: string
   operatorUrl: string
   world: World
-  reload(config: Config): readonly string[]
+  reload(config: Config): Reloaded
   /** Waits for its relays, at most for `drain_ms` and a little more, and ends. */
   drain(): Promise<void>
   hurry(): void
@@ -145,13 +144,7 @@ export async function startLedgerProcess(options: Options): Promise<LedgerProces
     url: operator.operatorUrl,
     operatorUrl: operator.operatorUrl,
     world,
-    reload(next) {
-      const { config: taken, ignored } = reloadable(state.config, next)
-      state.members = membersOf(taken, state)
-      pool.configure(state.members)
-      state.config = taken
-      return ignored
-    },
+    reload: (next) => takeOver(next, { state, pool, membersOf }),
     async drain() {
       state.isLeaving = true
       const untilMs = world.limits().drainMs + RELAYS_WAIT_MS

@@ -1,7 +1,7 @@
 /** One of several processes as its parent sees it: its steps, its commands, its end. Rules: operator.md "Processes". */
 
 import { EXIT } from './environment.ts'
-import type { ProcessCommand } from './process-commands.ts'
+import type { ProcessCommand, ReloadOrder } from './process-commands.ts'
 import { heardIn } from './steps.ts'
 
 type Begun = Readonly<{
@@ -11,6 +11,8 @@ type Begun = Readonly<{
   silentMs: number
   /** Called when the process said nothing for too long after `step`; it is then killed. */
   onSilent: (step: string) => void
+  /** Called when the process has its set reload. */
+  onAsked: (order: ReloadOrder) => void
 }>
 
 export class BegunProcess {
@@ -38,6 +40,11 @@ export class BegunProcess {
     return this.#listening.promise
   }
 
+  /** Whether the process has begun to listen. */
+  get hasBegun(): boolean {
+    return this.#hasBegun
+  }
+
   /** Whether the process was killed because it said nothing. */
   get wasSilent(): boolean {
     return this.#wasSilent
@@ -50,7 +57,7 @@ export class BegunProcess {
 
   /** A process that still begins reads no commands and has no handler for signals, so SIGTERM ends it. It obeys a reload once it has begun. */
   tell(order: ProcessCommand): void {
-    if (!this.#hasBegun && order !== 'reload') {
+    if (!this.#hasBegun && (order === 'drain' || order === 'hurry')) {
       this.#child.kill('SIGTERM')
       return
     }
@@ -68,7 +75,8 @@ export class BegunProcess {
 
   async #hear(): Promise<void> {
     for await (const heard of heardIn(this.#child.stdout)) {
-      if (this.#hasBegun) continue
+      if (heard.kind === 'asks') this.#begun.onAsked(heard.order)
+      if (this.#hasBegun || heard.kind === 'asks') continue
       if (heard.kind === 'opens') {
         this.#step = heard.step
         this.#watchOn()

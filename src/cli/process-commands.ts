@@ -6,7 +6,9 @@
 
 import { createInterface } from 'node:readline'
 
-export type ProcessCommand = 'drain' | 'hurry' | 'reload'
+/** `reload`: its line of the audit log was written by the process that asked for it. `reloadWithLine`: the process that is told so writes it. */
+export type ReloadOrder = 'reload' | 'reloadWithLine'
+export type ProcessCommand = 'drain' | 'hurry' | ReloadOrder
 export type CommandEffects = Readonly<Record<ProcessCommand, () => void>>
 
 /** Returns a function that ends the reading, which would otherwise keep the process alive. */

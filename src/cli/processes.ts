@@ -6,7 +6,7 @@
 import type { Log } from '../observe/log.ts'
 import { BegunProcess } from './begun-process.ts'
 import { EXIT } from './environment.ts'
-import type { ProcessCommand } from './process-commands.ts'
+import type { ReloadOrder } from './process-commands.ts'
 
 export type ProcessesOptions = Readonly<{
   count: number
@@ -84,13 +84,15 @@ export class Processes {
     this.#tell(order)
   }
 
-  reload(): void {
-    this.#tell('reload')
+  /** Of several processes one writes the line: the leader, or the first that has begun. */
+  reload(order: ReloadOrder): void {
+    const writer = [...this.#running].filter(([, { hasBegun }]) => hasBegun).toSorted(([a], [b]) => a - b)[0]?.[1]
+    for (const child of this.#running.values()) child.tell(child === writer ? order : 'reload')
   }
 
   /** Tells every process. A leader is told to end only when no other process runs. */
-  #tell(order: ProcessCommand): void {
-    for (const [index, child] of this.#running) if (index !== LEADER || order === 'reload' || this.#isAlone) child.tell(order)
+  #tell(order: 'drain' | 'hurry'): void {
+    for (const [index, child] of this.#running) if (index !== LEADER || this.#isAlone) child.tell(order)
   }
 
   /** Whether exactly one process runs: the others have ended, or have not begun. */
@@ -130,6 +132,7 @@ export class Processes {
       command: command(index, this.#port, index === LEADER ? this.#relays : []),
       env,
       silentMs,
+      onAsked: (order) => this.reload(order),
       onSilent: (step) => log.notice('a process hangs while it begins: it is killed and begun anew', { process: index, step }),
     })
     log.notice('a process begins', { process: index, pid: child.pid })

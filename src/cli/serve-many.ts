@@ -52,6 +52,6 @@ export async function serveMany({ count, leads, config, port, host, endMs }: Man
   guardAgainstBugs(log)
   process.on('SIGTERM', () => processes.stop())
   process.on('SIGINT', () => processes.stop())
-  process.on('SIGHUP', () => processes.reload())
+  process.on('SIGHUP', () => processes.reload('reloadWithLine'))
   return await processes.run()
 }

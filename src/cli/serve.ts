@@ -10,12 +10,13 @@ import { logToStderr } from '../observe/stderr.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
 import { tell } from './command-context.ts'
 import { type CliEnvironment, clockProblem, EXIT, wrongUse } from './environment.ts'
-import { obeyParent } from './process-commands.ts'
+import { obeyParent, type ReloadOrder } from './process-commands.ts'
 import { configOfSlot, type ProcessSlot, slotsProblem } from './process-slot.ts'
 import { ignoredProxies } from './proxies.ts'
 import { reexecute } from './reexecute.ts'
+import { reload } from './reload.ts'
 import { endMsOf, serveMany } from './serve-many.ts'
-import { listeningLine, tellStep } from './steps.ts'
+import { askOfParent, listeningLine, tellStep } from './steps.ts'
 import { versionText } from './version.ts'
 
 export type ServeOptions = Readonly<{
@@ -59,10 +60,14 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   // The ledger's thread loads its program while this one loads the gateway's: a third of a start. A relay has no such thread.
   const early = isRelay(config) ? { take: startThread, drop: () => undefined } : begunEarly(startThread)
   const { startGateway } = await import('../gateway.ts')
+  const reloadSet = (order: ReloadOrder): void => {
+    if (slot !== undefined) askOfParent(order)
+    else if (!('problem' in gateway)) reload(gateway, load(), order)
+  }
   const gateway = await startGateway({
     config,
     readConfig: load,
-    askReload: () => askReload(slot),
+    askReload: () => reloadSet('reload'),
     startThread: early.take,
     startSyncDriver,
     startBodyThread,
@@ -81,7 +86,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     return gateway.problem === 'ledger' ? EXIT.ledger : EXIT.finding
   }
   guardAgainstBugs(gateway.world.log)
-  reloadOnSignal(gateway, load)
+  process.on('SIGHUP', () => reloadSet('reloadWithLine'))
   const stopped = slot === undefined ? untilStopped(gateway) : untilParentStops(gateway, load)
   gateway.world.log.notice('listening', { url: gateway.url, operator_url: gateway.operatorUrl })
   if (config.upstreams.length === 0) gateway.world.log.notice('no upstream is configured, the embedded simulator answers')
@@ -114,7 +119,7 @@ async function serveLedger(
   const begun = await startLedgerProcess({
     config,
     readConfig: load,
-    askReload: askParent,
+    askReload: () => askOfParent('reload'),
     ...threads,
     relays,
     onStep: tellStep,
@@ -125,7 +130,7 @@ async function serveLedger(
     return begun.problem === 'ledger' ? EXIT.ledger : EXIT.finding
   }
   guardAgainstBugs(begun.world.log)
-  reloadOnSignal(begun, load)
+  process.on('SIGHUP', () => askOfParent('reloadWithLine'))
   const stopped = untilParentStops(begun, load)
   begun.world.log.notice('the ledger process is there', { operator_url: begun.operatorUrl })
   stdout(listeningLine(begun.url))
@@ -157,7 +162,10 @@ export async function untilStopped(gateway: Served): Promise<void> {
 
 /** Obeys a parent's commands beside signals: the command to drain and a signal to the whole group are one stop, not two. */
 const untilParentStops = (gateway: Served, load: () => Config | ConfigProblems): Promise<void> =>
-  stoppedBy(gateway, (drain) => obeyParent({ drain, hurry: gateway.hurry, reload: () => reload(gateway, load()) }))
+  stoppedBy(gateway, (drain) => {
+    const on = (order: ReloadOrder) => (): void => reload(gateway, load(), order)
+    return obeyParent({ drain, hurry: gateway.hurry, reload: on('reload'), reloadWithLine: on('reloadWithLine') })
+  })
 
 /** `listen`: listens for another way to stop, and returns a function that ends this. */
 async function stoppedBy(gateway: Served, listen: (drain: () => void) => () => void): Promise<void> {
@@ -180,26 +188,6 @@ async function stoppedBy(gateway: Served, listen: (drain: () => void) => () => v
     close()
     setTimeout(() => process.exit(), LINGER_MS).unref()
   }
-}
-
-/** `load`: reads the configuration anew. */
-export function reloadOnSignal(gateway: Served, load: () => Config | ConfigProblems): void {
-  process.on('SIGHUP', () => reload(gateway, load()))
-}
-
-/** The parent passes a signal on to all processes of its set. */
-const askParent = (): void => void process.kill(process.ppid, 'SIGHUP')
-const askReload = (slot: ProcessSlot | undefined): void => (slot === undefined ? void process.kill(process.pid, 'SIGHUP') : askParent())
-
-function reload(gateway: Served, config: Config | ConfigProblems): void {
-  const { log } = gateway.world
-  if ('problems' in config) {
-    const { file = '', problems } = config
-    log.alarm('the configuration that was running stays in force', { file, problems: problems.map(textOfProblem).join('; ') })
-    return
-  }
-  const ignored = gateway.reload(config)
-  log.notice('configuration reloaded', ignored.length === 0 ? {} : { needs_restart: ignored.join(', ') })
 }
 
 const explain = ({ file, problems }: ConfigProblems): string =>

@@ -1,22 +1,30 @@
 /**
- * Each of several processes tells its parent the steps of its start, one line a step on standard output, so that a hanging start is told from a long one.
- * Rules: operator.md "Processes".
+ * What each of several processes tells its parent, a line each on standard output: the steps of its start, so that a hanging start is told from a long one; and that the
+ * whole set is to reload. Rules: operator.md "Processes", "Reload".
  */
 
 import { writeSync } from 'node:fs'
+import type { ReloadOrder } from './process-commands.ts'
 
 const STDOUT = 1
 const OPENS = 'tollgate opens: '
 const LISTENS = 'tollgate listening on '
 
-export type Heard = Readonly<{ kind: 'opens'; step: string } | { kind: 'listens'; url: string }>
+const ASKS = 'tollgate asks: '
+
+export type Heard = Readonly<{ kind: 'opens'; step: string } | { kind: 'listens'; url: string } | { kind: 'asks'; order: ReloadOrder }>
 
 /** Writes the step at once, since the thread may block afterwards. */
-export function tellStep(step: string): void {
+export const tellStep = (step: string): void => tellParent(OPENS, step)
+
+/** Has the parent tell all of its processes to reload. */
+export const askOfParent = (order: ReloadOrder): void => tellParent(ASKS, order)
+
+function tellParent(what: string, words: string): void {
   try {
-    writeSync(STDOUT, `${OPENS}${step}\n`)
+    writeSync(STDOUT, `${what}${words}\n`)
   } catch {
-    // The parent is gone, so no process reads the steps.
+    // The parent is gone, so no process reads it.
   }
 }
 
@@ -32,6 +40,8 @@ export async function* heardIn(output: ReadableStream<Uint8Array>): AsyncGenerat
     for (const line of lines) {
       if (line.startsWith(OPENS)) yield { kind: 'opens', step: line.slice(OPENS.length) }
       if (line.startsWith(LISTENS)) yield { kind: 'listens', url: line.slice(LISTENS.length) }
+      if (line === `${ASKS}reload` || line === `${ASKS}reloadWithLine`)
+        yield { kind: 'asks', order: line.slice(ASKS.length) as ReloadOrder }
     }
   }
 }

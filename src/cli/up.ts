@@ -13,7 +13,8 @@ import { describeBug } from '../observe/bug.ts'
 import { logToStderr } from '../observe/stderr.ts'
 import type { Listener } from '../people/origins.ts'
 import { guardAgainstBugs } from './bug-guard.ts'
-import { reloadOnSignal, untilStopped } from './serve.ts'
+import { reload } from './reload.ts'
+import { untilStopped } from './serve.ts'
 
 const DEMO_USD = '5'
 /** A reserved name: https://www.rfc-editor.org/rfc/rfc2606 */
@@ -29,7 +30,7 @@ async function up(): Promise<number> {
     return 1
   }
   guardAgainstBugs(gateway.world.log)
-  reloadOnSignal(gateway, load)
+  process.on('SIGHUP', () => reload(gateway, load(), 'reloadWithLine'))
   const demo = await createDemoKey(gateway)
   if (demo === undefined) {
     await gateway.drain()

@@ -70,6 +70,10 @@ type PostgresConfig = Readonly<{
 /** Whether this process is a relay of another one, which has the ledger's file. */
 export const isRelay = ({ ledger }: Pick<Config, 'ledger'>): boolean => ledger.kind === 'sqlite' && ledger.part === 'relay'
 
+/** The name of the set of processes that reads one file, of which each is a node of its own where there are several; null: the ledger is in a file and has one set. */
+export const nodeOfSet = ({ ledger }: Pick<Config, 'ledger'>): string | null =>
+  ledger.kind === 'postgres' ? ledger.node.replace(/\/\d+$/, '') : null
+
 export type MailConfig = Readonly<{
   /** The URL of the SMTP server with user and password, read from the environment variable that the file names. */
   url: string

@@ -31,6 +31,8 @@ export type Repeated = Readonly<{ target: string; at: number }>
 
 /** The actor of what the program does by itself. */
 export const PROGRAM = { actor: 'program', address: '', reason: '' } as const satisfies Act
+/** The actor of what a signal has the program do: the kernel does not say who sent it. */
+export const SIGNAL = { actor: 'signal', address: '', reason: '' } as const satisfies Act
 
 /** top-up: adds to the balance · refund: takes off what was paid back, so it is negative · correction: positive or negative. */
 export type CreditKind = 'top-up' | 'refund' | 'correction'
@@ -160,8 +162,8 @@ export type Operation =
   | Readonly<{ kind: 'setUpstreamOut'; upstream: string; isOut: boolean; now: number }>
   /** Writes only the line, because the people's file says who may sign in. `accountId` null: the access is to the console; with `none`, access to everything ends. */
   | Readonly<{ kind: 'setAccess'; email: string; accountId: string | null; access: 'owner' | 'reader' | 'operator' | 'none'; now: number }>
-  /** Writes only the line, because the process reads its configuration anew. `changes`: how many settings become others. */
-  | Readonly<{ kind: 'reload'; changes: number; now: number }>
+  /** Writes only the line, because the process reads its configuration anew. `changes`: how many settings become others. `node`: whose file it is, where each has its own. */
+  | Readonly<{ kind: 'reload'; changes: number; node: string | null; now: number }>
   /** Writes the line that nothing came of the reload of this time, and leaves its Idempotency-Key free. */
   | Readonly<{ kind: 'refuseReload'; changes: number; now: number }>
   /** Writes only the line that says who gave whom a link to sign in by; the link is in the people's file. */

@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import type { Config } from '../config/config.ts'
+import { type Config, nodeOfSet } from '../config/config.ts'
 import type { ConfigProblems } from '../config/problems.ts'
 import { type ReloadPreview, reloadPreview } from '../config/reload-preview.ts'
 import type { Operation, OperationOf } from '../ledger/operation.ts'
@@ -48,7 +48,8 @@ export function reloadsOf({ config, readConfig, askReload, world }: Parts) {
     const earlier = underwayAs(found.digest)
     const pressed = { digest: found.digest, inForce: config() }
     // The same operation as the one under way is noted, which leaves no second line.
-    const operation = earlier ?? ({ kind: 'reload', changes: found.changes.length, now: world.clock.now() } as const)
+    const operation =
+      earlier ?? ({ kind: 'reload', changes: found.changes.length, node: nodeOfSet(config()), now: world.clock.now() } as const)
     const refusal = await note(operation)
     if (refusal !== undefined) return { result: 'not noted', refusal, preview: found }
     if (earlier !== undefined) return { result: 'already', preview: found }

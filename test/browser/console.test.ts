@@ -6,6 +6,7 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
+import { SIGNAL } from '../../src/ledger/operation.ts'
 import { until } from '../support/until.ts'
 import { LOOKS, type Look, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
@@ -141,6 +142,7 @@ test('an upstream is taken out with a reason and put back, by keyboard alone', a
   await page.getByLabel('Reason').fill('vendor <b>maintenance</b>')
   await page.keyboard.press('Enter')
   await card.getByText('vendor <b>maintenance</b>').waitFor()
+  await sample.gateway.world.ledger.operate({ kind: 'reload', changes: 2, node: null, now: Date.now() }, SIGNAL)
   await page.getByRole('link', { name: 'Overview', exact: true }).click()
   // What is wrong now: in one sentence at the top, as text for a chat, on the chart's list of events, and in a tab that was open before.
   const incident = page.getByRole('region', { name: 'Is it well' }).getByRole('listitem').filter({ hasText: 'upstream-1' })
@@ -162,6 +164,9 @@ test('an upstream is taken out with a reason and put back, by keyboard alone', a
   )
   await page.getByText(/^(One event|\d+ events) in this span$/).click()
   await page.getByRole('link', { name: 'upstream upstream-1 out', exact: true }).waitFor()
+  await page.getByRole('link', { name: 'configuration reloaded', exact: true }).click()
+  await page.getByText('reloaded the configuration: 2 settings changed').waitFor()
+  await page.getByText('a signal of the operating system').waitFor()
   await page.getByRole('link', { name: 'Upstreams', exact: true }).click()
   await card.getByRole('button', { name: 'Put back…' }).click()
   await page.getByRole('button', { name: 'Put back', exact: true }).click()

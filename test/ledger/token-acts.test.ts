@@ -160,8 +160,8 @@ describe('under an Idempotency-Key', () => {
 
 test('a reload that was refused behind its line leaves the header free, also where its token was revoked meanwhile', () => {
   expect(operate(token('shop').operation)).toEqual(DONE)
-  const reload: Operation = { kind: 'reload', changes: 2, now: NOW }
-  const refusal: Operation = { ...reload, kind: 'refuseReload' }
+  const reload = { kind: 'reload', changes: 2, node: null, now: NOW } as const
+  const refusal = { kind: 'refuseReload', changes: 2, now: NOW } as const
   const act = by('tok_shop', once('k-1', 'reload'))
   expect(operate(reload, act)).toEqual(DONE)
   expect(operate(reload, act)).toMatchObject({ repeats: { at: NOW } })

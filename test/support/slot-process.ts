@@ -2,7 +2,7 @@
 
 import { appendFileSync, existsSync, rmSync } from 'node:fs'
 import { obeyParent } from '../../src/cli/process-commands.ts'
-import { listeningLine, tellStep } from '../../src/cli/steps.ts'
+import { askOfParent, listeningLine, tellStep } from '../../src/cli/steps.ts'
 
 const [index = '', port = '0', notes = ''] = process.argv.slice(2)
 const note = (words: string): void => appendFileSync(notes, `${index} ${words}\n`)
@@ -27,6 +27,7 @@ const server = Bun.serve({
   fetch(request) {
     const { pathname } = new URL(request.url)
     if (pathname === '/die') process.exit(9)
+    if (pathname === '/reload') askOfParent('reloadWithLine')
     return new Response(`${index} ${process.pid}`, { headers: { connection: 'close' } })
   },
 })
@@ -41,6 +42,7 @@ const close = obeyParent({
     end(0)
   },
   reload: () => note('reload'),
+  reloadWithLine: () => note('reloadWithLine'),
 })
 function end(code: number): void {
   close()

@@ -96,6 +96,7 @@ for (const [actor, address, who, from] of [
   ['token:shop', '192.0.2.17', 'shop', 'token of the API, 192.0.2.17'],
   ['os:root (login ann)', 'socket', 'root (login ann)', 'command line'],
   ['program', '', 'the gateway itself', ''],
+  ['signal', '', 'a signal of the operating system', ''],
 ] as const)
   test(`${actor} at ${address} is ${who}`, () => {
     expect(actorWords(actor, address)).toEqual({ who, from })

@@ -57,6 +57,10 @@ function perform(writing: Writing, operation: Operation): UncommittedResult {
     case 'setChat':
       return setChat(writing, operation)
     case 'reload':
+      return noteOnce(writing, operation.kind, 'configuration', {
+        changes: operation.changes,
+        ...(operation.node === null ? {} : { node: operation.node }),
+      })
     case 'refuseReload':
       return noteOnce(writing, operation.kind, 'configuration', { changes: operation.changes })
     case 'createCodes':

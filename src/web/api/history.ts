@@ -66,7 +66,7 @@ async function accountsOf({ accounts, accountsBefore }: HistoryFound, caller: Ca
   return named
 }
 
-/** What operators did in the span, as far as it can be read now; a reload that was refused behind its line came to nothing. */
+/** What operators did in the span, as far as it can be read now; a reload that was refused behind its line, or that changed nothing, came to nothing. */
 async function actsOf(times: Times, caller: Caller, ask: ConsoleActs['ask']): Promise<readonly Mark[]> {
   const rows: AuditRow[] = []
   for (const action of [...MARKED, REFUSED]) {
@@ -76,7 +76,7 @@ async function actsOf(times: Times, caller: Caller, ask: ConsoleActs['ask']): Pr
   const refused = rows.filter(({ action }) => action === REFUSED).map(({ at }) => at)
   return rows.flatMap((row) => {
     const kind = MARKED.find((action) => action === row.action)
-    return kind === undefined || (kind === 'reload' && refused.includes(row.at)) ? [] : [actMark(row, kind)]
+    return kind === undefined || (kind === 'reload' && (refused.includes(row.at) || factsOf(row).changes === 0)) ? [] : [actMark(row, kind)]
   })
 }
 
@@ -90,8 +90,7 @@ const writerMarks = ({ beganAt, lostAfter }: WriterSeen, { from }: Readonly<{ fr
 const actMark = (row: AuditRow, kind: (typeof MARKED)[number]): Mark => ({
   at: isoTime(row.at),
   kind,
-  what: kind === 'setUpstreamOut' ? upstreamText(row) : '',
+  what: kind === 'setUpstreamOut' ? `${row.target} ${factsOf(row).isOut === false ? 'back' : 'out'}` : (factsOf(row).node ?? ''),
 })
 
-const upstreamText = ({ target, after }: AuditRow): string =>
-  `${target} ${(JSON.parse(after) as { isOut?: unknown }).isOut === false ? 'back' : 'out'}`
+const factsOf = ({ after }: AuditRow) => JSON.parse(after) as Readonly<{ isOut?: boolean; changes?: number; node?: string }>

@@ -24,7 +24,9 @@ const LINE = t.Object(
   {
     id: Type.Integer(),
     at: AT('when it was done'),
-    actor: t.String({ description: 'Such as `os:alice`, `person:ann@example.com`, `token:shop`' }),
+    actor: t.String({
+      description: 'Such as `os:alice`, `person:ann@example.com`, `token:shop`; `signal`: a SIGHUP, of which no sender is known',
+    }),
     address: t.String(),
     action: t.String(),
     target: t.String(),

@@ -91,7 +91,7 @@ async function reload({ site, world, acts: { perform } }: Parts, caller: ApiCall
   const found = shown(done.preview)
   /** A repetition is answered although the file has become another one since. */
   const refused = async (why: Failure) => {
-    const operation = { kind: 'reload', changes: found.changes.length, now: world.clock.now() } as const
+    const operation = { kind: 'reload', changes: found.changes.length, node: null, now: world.clock.now() } as const
     const repeated = await perform(caller, operation, reason, why)
     return repeated instanceof Failure ? repeated : found
   }

@@ -46,15 +46,18 @@ test('what ended is in the charts within seconds, by model and by upstream, with
   for (const span of ['week', 'month']) expect(sum((await shown(`?span=${span}`)).all.requests)).toBe(4)
 })
 
-test('what operators did in the span stands on the chart: an upstream that was taken out, a reload, and none that was refused', async () => {
+test('what operators did in the span stands on the chart: an upstream that was taken out, a reload by its node, and none that was refused or changed nothing', async () => {
   const now = Date.now()
-  await gateway.operate({ kind: 'reload', changes: 1, now })
-  await gateway.operate({ kind: 'reload', changes: 2, now: now - 1 })
+  await gateway.operate({ kind: 'reload', changes: 1, node: null, now })
+  await gateway.operate({ kind: 'reload', changes: 1, node: 'north', now })
+  await gateway.operate({ kind: 'reload', changes: 0, node: null, now: now - 2 })
+  await gateway.operate({ kind: 'reload', changes: 2, node: null, now: now - 1 })
   await gateway.operate({ kind: 'refuseReload', changes: 2, now: now - 1 })
   await gateway.operate({ kind: 'setUpstreamOut', upstream: 'upstream-0', isOut: true, now })
   const { marks } = await shown()
   expect(marks.flatMap(({ kind, what }) => (kind === 'began' ? [] : [[kind, what]])).toSorted()).toEqual([
     ['reload', ''],
+    ['reload', 'north'],
     ['setUpstreamOut', 'upstream-0 out'],
   ])
 })

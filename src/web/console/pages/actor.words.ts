@@ -9,4 +9,4 @@ export function actorWords(actor: string, address: string): Readonly<{ who: stri
 }
 
 const PLACES: Readonly<Record<string, string>> = { socket: 'command line', file: 'command line' }
-const ACTORS: Readonly<Record<string, string>> = { program: 'the gateway itself' }
+const ACTORS: Readonly<Record<string, string>> = { program: 'the gateway itself', signal: 'a signal of the operating system' }

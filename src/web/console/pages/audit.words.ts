@@ -93,7 +93,10 @@ const SENTENCES: Readonly<Record<string, (line: Line) => Sentence>> = {
     verb: 'made the token',
     tail: `: scope ${text(after['scope'])}, ${typeof after['expiresAt'] === 'number' ? `until ${day(after['expiresAt'])}` : 'never expires'}`,
   }),
-  reload: ({ after }) => ({ verb: 'reloaded the', tail: `: ${counted(Number(after['changes'] ?? 0), 'setting')} changed` }),
+  reload: ({ after }) => ({
+    verb: 'reloaded the',
+    tail: `${text(after['node']) === '' ? '' : ` of ${text(after['node'])}`}: ${counted(Number(after['changes'] ?? 0), 'setting')} changed`,
+  }),
   refuseReload: () => ({ verb: 'was refused the reload of the', tail: ': the file had become another one, so nothing changed' }),
   importKeys: ({ after }) => ({
     verb: `imported ${counted(Number(after['accounts'] ?? 0), 'account')} with ${counted(Number(after['keys'] ?? 0), 'key')} and ${usd(after['usd'])} from`,

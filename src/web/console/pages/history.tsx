@@ -171,10 +171,10 @@ const Marks = ({ history: { marks } }: Readonly<{ history: History }>) =>
         {marks.map(({ at, kind, what }) => (
           <li key={`${at} ${kind} ${what}`}>
             {showMoment(at)}:{' '}
-            {kind === 'setUpstreamOut' ? (
-              <a href={addressOf('/console/audit', { action: kind })}>{MARK_TEXTS[kind](what)}</a>
-            ) : (
+            {kind === 'began' || kind === 'lost' ? (
               MARK_TEXTS[kind](what)
+            ) : (
+              <a href={addressOf('/console/audit', { action: kind })}>{MARK_TEXTS[kind](what)}</a>
             )}
           </li>
         ))}

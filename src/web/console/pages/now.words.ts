@@ -88,7 +88,7 @@ export const MARK_TEXTS: Readonly<Record<'began' | 'lost' | 'setUpstreamOut' | '
   began: () => 'a process started',
   lost: () => 'a process ended unexpectedly: its last seconds may be missing',
   setUpstreamOut: (what) => `upstream ${what}`,
-  reload: () => 'configuration reloaded',
+  reload: (node) => (node === '' ? 'configuration reloaded' : `configuration of ${node} reloaded`),
   failover: () => 'Postgres failed over',
 }
 
