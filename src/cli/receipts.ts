@@ -17,7 +17,16 @@ import { accountNamed, keyNamed, readReport } from './read-report.ts'
 import { factsText, tableText, timeText, usdText } from './text.ts'
 
 type ListOptions = PagingOptions &
-  RangeOptions & { key?: string; account?: string; model?: string; tag?: string; outcome?: Outcome; overHold?: true; waived?: true }
+  RangeOptions & {
+    key?: string
+    account?: string
+    model?: string
+    tag?: string
+    outcome?: Outcome
+    overHold?: true
+    waived?: true
+    estimated?: true
+  }
 
 export function addReceipts(program: Command, run: Run): void {
   const receipts = program.command('receipts').description('look through what requests cost')
@@ -30,6 +39,7 @@ export function addReceipts(program: Command, run: Run): void {
     .addOption(new Option('--outcome <OUTCOME>', 'only those that ended so').choices(OUTCOMES))
     .option('--over-hold', 'only those that cost more than was reserved for them')
     .addOption(new Option('--waived', 'only those whose price was waived').conflicts('overHold'))
+    .addOption(new Option('--estimated', 'only those whose tokens were estimated').conflicts(['overHold', 'waived']))
   list.action((options: ListOptions) => run(list, (context) => listReceipts(context, options)))
 
   const show = withJson(receipts.command('show'))
@@ -39,7 +49,7 @@ export function addReceipts(program: Command, run: Run): void {
 }
 
 function listReceipts(context: CommandContext, options: ListOptions): ExitCode | Stop {
-  const { key: keyName, account: accountName, from, to, limit, cursor, model, tag, outcome, overHold, waived } = options
+  const { key: keyName, account: accountName, from, to, limit, cursor, model, tag, outcome, overHold, waived, estimated } = options
   if (keyName !== undefined && accountName !== undefined) return wrongUse('give --key or --account, not both')
   const key = keyName === undefined ? undefined : keyNamed(context, keyName)
   if (isStop(key)) return key
@@ -47,7 +57,8 @@ function listReceipts(context: CommandContext, options: ListOptions): ExitCode |
   if (isStop(account)) return account
   const only = overHold ? 'over hold' : waived ? 'waived' : undefined
   const of = { keyIds: listOfOne(key?.id), accountIds: listOfOne(account?.id) }
-  const filter = { modelIds: listOfOne(model), outcomes: listOfOne(outcome), tag }
+  const usageSource = estimated ? ('estimated' as const) : undefined
+  const filter = { modelIds: listOfOne(model), outcomes: listOfOne(outcome), usageSource, tag }
   const found = readReport(context, ({ receipts }) => ({ page: receipts.list({ of, ...filter, only, from, to, after: cursor, limit }) }))
   if (isStop(found)) return found
   return found.page === undefined ? wrongUse('this cursor is of another list') : sayPage(context, found.page, receiptDocument, receiptTable)

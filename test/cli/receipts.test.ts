@@ -1,6 +1,7 @@
 /** `tollgate receipts`: every receipt is found by what an index serves, page after page, and one shows how its cost came about. Rules: operator.md "Lists". */
 
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { holdTask, openMachine, settleTask, usd } from '../support/ledger.ts'
 import { makeRequests, requestId } from './lists.ts'
 import { NOW, Workplace } from './run.ts'
 
@@ -53,6 +54,15 @@ test('lists newest first, by key, account, model, outcome, time, over hold and w
     ],
   ] as const)
     expect(numbersOf(await list(...argv)), argv.join(' ')).toEqual([...expected])
+})
+
+test('lists those whose tokens were estimated', async () => {
+  const machine = openMachine(place.ledgerPath)
+  machine.ask(holdTask(requestId(6), 'key_1', usd('0.1'), { now: NOW }))
+  machine.ask(settleTask(requestId(6), { input: 100, output: 6 }, { now: NOW + 1_000, usageSource: 'estimated', bytesPerToken: 4 }))
+  machine.close()
+  expect(numbersOf(await list('--estimated'))).toEqual([6])
+  expect(numbersOf(await list('--estimated', '--account', 'acc_2'))).toEqual([])
 })
 
 test('pages follow each other without a gap', async () => {
@@ -108,6 +118,8 @@ test('refuses what cannot be', async () => {
     ['--from', 'yesterday'],
     ['--to', '2026-13-01'],
     ['--over-hold', '--waived'],
+    ['--estimated', '--waived'],
+    ['--over-hold', '--estimated'],
     ['--key', 'app', '--account', 'app'],
     ['--outcome', 'x'],
     ['--key', 'nobody'],

@@ -67,7 +67,7 @@ const LIST = sent({
   model: t.Optional(t.String({ maxLength: 300 })),
   tag: t.Optional(t.String({ pattern: TAG_PATTERN, description: 'A tag: 1 to 64 letters, digits, ".", "_", ":", "/" and "-"' })),
   outcome: t.Optional(oneOf(OUTCOMES, 'How a request ended')),
-  only: t.Optional(oneOf(['over hold', 'waived'], 'Over its hold, or waived')),
+  only: t.Optional(oneOf(['over hold', 'waived', 'estimated'], 'Over its hold, waived, or with estimated tokens')),
 })
 const ATTEMPTS = sent({ ...PAGING, ...RANGE, request_id: t.Optional(ID) })
 
@@ -77,7 +77,8 @@ function receiptActs({ acts: { ask } }: Parts) {
     const [of, span] = [await onlyOf(ask, caller, { account_id, key_id }), spanOf({ from, to })]
     if (of instanceof Failure) return of
     if (span instanceof Failure) return span
-    const filters = { modelIds: listOfOne(model), outcomes: listOfOne(outcome), tag, ...(only === undefined ? {} : { only }) }
+    const kind = only === 'estimated' ? { usageSource: only } : only === undefined ? {} : { only }
+    const filters = { modelIds: listOfOne(model), outcomes: listOfOne(outcome), tag, ...kind }
     const whose = { accountIds: listOfOne(of.accountId), keyIds: listOfOne(of.keyId) }
     const page = await ask<'allReceipts'>(caller, { kind: 'allReceipts', ...pagingOf(paged), of: whose, ...span, ...filters })
     if (page === undefined) return noCursor()

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { ConfigProblems } from '../../../src/config/problems.ts'
 import { type ApiAnswer, type ApiClient, apiClient } from '../../support/api-client.ts'
 import { MODEL_ID, startTestGateway, type TestGateway, type TestGatewayOptions } from '../../support/gateway.ts'
+import { holdRequest, settlement, usd } from '../../support/ledger.ts'
 import { until } from '../../support/until.ts'
 
 type Rows = { data: Record<string, unknown>[]; next_cursor: string | null; has_more: boolean }
@@ -73,6 +74,12 @@ test('receipts and use are those of all accounts, of one, of a key; a bound toke
   const usage = await done(all.get('/usage'))
   expect(usage).toMatchObject({ total: { requests: 2 }, data: [{ requests: 1, model: MODEL_ID }, { requests: 1 }] })
   expect(await done(bound.get('/usage'))).toMatchObject({ total: { requests: 1 }, data: [{ account_id: ids.north }] })
+  const estimated = `req_${'e'.repeat(32)}`
+  const now = Date.now()
+  await gateway.world.ledger.hold(holdRequest(estimated, ids.southKey, usd('0.01'), { now }))
+  await gateway.world.ledger.settle(settlement(estimated, { output: 10 }, { usageSource: 'estimated', bytesPerToken: 4, now }))
+  expect(await requests(all, '?only=estimated')).toEqual([estimated])
+  expect(await requests(bound, '?only=estimated')).toEqual([])
   expect((await rows(all, '/attempts')).data).toEqual([])
   expect(await statusOf(bound.get('/attempts'))).toBe(403)
 })

@@ -165,7 +165,7 @@ const plausible = (method: string): Readonly<Record<string, readonly unknown[]>>
   cursor: [ids.southCredit, ids.southRequest, `${ids.southRequest}:1`, ids.southKey, ids.south, '1', '20000:1:1', '20000:1:1:1'],
   search: ['n', 'south', 'so', ids.south.slice(0, 20)],
   outcome: ['complete', 'aborted'],
-  only: ['waived', 'over hold'],
+  only: ['waived', 'over hold', 'estimated'],
   actor: ['token:all'],
   action: ['credit', 'createKey'],
   target: [ids.south, ids.southKey],
