@@ -41,6 +41,8 @@ const CHAT = t.Object({
   reason: REASON,
 })
 
+const NOT_OF_ACCOUNT = 'Only a removal from an account names one'
+
 export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
   const { people } = site
   const { clock } = site.world
@@ -61,6 +63,7 @@ export function consolePeople(site: Site, { ask, perform, once }: ConsoleActs) {
     const email = emailOf(typed)
     if (email === undefined) return wrongEmail()
     if (from === 'account' && accountId === undefined) return refuse(400, 'Which account?', { field: 'account_id' })
+    if (from !== 'account' && accountId !== undefined) return refuse(400, NOT_OF_ACCOUNT, { field: 'account_id' })
     if (email === caller.person.email && from !== 'account')
       return refuse(409, 'You cannot put yourself out. Another operator can, or the command line')
     const what = from === 'account' ? { accountId: accountId ?? '' } : from === 'console' ? 'operator' : 'all'

@@ -16,10 +16,13 @@ const CREATE = t.Object({
   id: ACT_ID,
   name: NAME,
   scope: oneOf(TOKEN_SCOPES, 'What it may do'),
-  account_ids: t.Array(t.String({ maxLength: 64 }), {
-    maxItems: TOKEN_ACCOUNTS_MAX,
-    description: `At most ${TOKEN_ACCOUNTS_MAX} accounts`,
-  }),
+  account_ids: t.Optional(
+    t.Array(t.String({ maxLength: 64 }), {
+      minItems: 1,
+      maxItems: TOKEN_ACCOUNTS_MAX,
+      description: `1 to ${TOKEN_ACCOUNTS_MAX} accounts; without this field it sees all`,
+    }),
+  ),
   expires_in_days: t.Integer({ minimum: 1, maximum: TOKEN_DAYS_MAX, description: `A whole number of days, 1 to ${TOKEN_DAYS_MAX}` }),
   reason: REASON,
 })
@@ -37,7 +40,7 @@ export function consoleTokens({ world, people }: Site, { ask, perform, once, old
   }
   const create = async (
     caller: Caller,
-    { id, name: typed, scope, account_ids: accountIds, expires_in_days: expiresInDays, reason }: Static<typeof CREATE>,
+    { id, name: typed, scope, account_ids: accountIds = [], expires_in_days: expiresInDays, reason }: Static<typeof CREATE>,
   ) => {
     const name = typed.trim()
     const wrong = wrongName(name) ?? oldForm(id)

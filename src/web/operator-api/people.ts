@@ -55,7 +55,7 @@ const REMOVED = t.Object({ email: t.String(), removed_from: t.String() }, { titl
 const INVITE = sent(
   {
     email: EMAIL,
-    account_id: t.Optional(orNull(ID, 'null, or left out: the console')),
+    account_id: t.Optional(orNull(ID, 'null, or left out beside no role: the console')),
     role: t.Optional(oneOf(['owner', 'reader'], 'An owner or a reader of the account; owner without')),
     reason: REASON,
   },
@@ -87,6 +87,8 @@ function peopleActs({ site, world, acts: { ask, perform } }: Parts) {
     const { account_id: accountId = null, role = 'owner', reason } = body
     const email = emailOf(body.email)
     if (email === undefined) return wrong('email', NO_EMAIL)
+    if (body.account_id === undefined && body.role !== undefined)
+      return wrong('account_id', 'A role is that of an account: name the account, or null for the console')
     const account = accountId === null ? null : await ask<'account'>(caller, { kind: 'account', accountId })
     if (account === undefined) return wrong('account_id', 'There is no such account')
     if (account instanceof Failure) return account
@@ -138,6 +140,7 @@ function removing({ site: { people }, world: { clock }, acts: { perform } }: Par
     const email = emailOf(body.email)
     if (email === undefined) return wrong('email', NO_EMAIL)
     if (from === 'account' && accountId === undefined) return wrong('account_id', 'Which account?')
+    if (from !== 'account' && accountId !== undefined) return wrong('account_id', 'Only a removal from an account names one')
     const what = from === 'account' ? { accountId: accountId ?? '' } : from === 'console' ? 'operator' : 'all'
     const ofAccount = from === 'account' ? (accountId ?? null) : null
     const operation = { kind: 'setAccess', email, accountId: ofAccount, access: 'none', now: clock.now() } as const

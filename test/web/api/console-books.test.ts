@@ -112,7 +112,7 @@ const ROUTES: Readonly<Record<string, unknown>> = {
   'GET /history': undefined,
   'GET /spent': undefined,
   'GET /tokens': undefined,
-  'POST /tokens': { id: ID, name: 'x', scope: 'read', account_ids: [], expires_in_days: 1 },
+  'POST /tokens': { id: ID, name: 'x', scope: 'read', expires_in_days: 1 },
   'POST /tokens/:tokenId/revoke': {},
   'GET /form-id': undefined,
   'GET /requests': undefined,
@@ -165,6 +165,11 @@ test('a token of the operator’s API is made once, whose secret one form gets, 
   expect(await console.post('/api/tokens', { ...form, id: formId(), name: 'other', account_ids: ['acc_none'] })).toMatchObject({
     status: 400,
     body: { error: { field: 'account_ids' } },
+  })
+  // An empty list may be a form that forgot its accounts; all of them is no list.
+  expect(await console.post('/api/tokens', { ...form, id: formId(), name: 'other', account_ids: [] })).toMatchObject({
+    status: 400,
+    body: { error: { field: 'account_ids', message: expect.stringContaining('without this field it sees all') } },
   })
   expect(await made(console.post(`/api/tokens/${token['id']}/revoke`, { reason: 'lost' }))).toMatchObject({ id: token['id'] })
   expect(await list()).toMatchObject([{ state: 'revoked' }])
@@ -284,6 +289,8 @@ test('what is typed wrong is told with its field, and changes nothing', async ()
     ['/api/keys', { account_id: 'acc_none', name: 'k', plan: 'default', limit_usd: null, expires_in_days: null }, 409, undefined],
     ['/api/people/invite', { email: 'x', account_id: null, role: 'owner' }, 400, 'email'],
     ['/api/people/invite', { email: 'x@example.com', account_id: 'acc_none', role: 'owner' }, 400, 'account_id'],
+    ['/api/people/remove', { email: 'no@example.com', from: 'account' }, 400, 'account_id'],
+    ['/api/people/remove', { email: 'no@example.com', from: 'everything', account_id: id }, 400, 'account_id'],
     ['/api/people/link', { email: 'no@example.com', link: 'password', listener: 'cabinet' }, 404, undefined],
   ] as const) {
     const answer = await console.post(path, { id: formId(), ...body })

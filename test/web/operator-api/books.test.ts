@@ -151,6 +151,21 @@ test('people are invited by a link that one answer has, listed and removed', asy
   expect(await statusOf((await apiClient(gateway, { scope: 'money' })).post('/people/invite', { email: 'x@example.com' }))).toBe(403)
 })
 
+test('an invitation or a removal that may mean an account or more is refused with its field', async () => {
+  const invite = { email: 'ann@example.com', role: 'reader' }
+  const remove = { email: 'ann@example.com', account_id: ids.north }
+  for (const [path, body] of [
+    ['/people/invite', invite],
+    ['/people/remove', { ...remove, from: 'everything' }],
+    ['/people/remove', { ...remove, from: 'console' }],
+    ['/people/remove', { email: 'ann@example.com', from: 'account' }],
+  ] as const)
+    expect([body, await all.post(path, body)]).toMatchObject([
+      body,
+      { status: 400, body: { error: { message: expect.stringMatching(/^account_id: /) } } },
+    ])
+})
+
 test('a removal under an Idempotency-Key that another request used removes nobody', async () => {
   const { memberships } = gateway.people()
   const person = await gateway.people().known('carl@example.com')

@@ -126,7 +126,7 @@ const MakeToken = ({ close, made }: Readonly<{ close: () => void; made: () => vo
               ...form,
               name,
               scope,
-              account_ids: reach === 'all' ? [] : [...accounts],
+              ...(reach === 'all' ? {} : { account_ids: [...accounts] }),
               expires_in_days: Number(days),
             })
           }
