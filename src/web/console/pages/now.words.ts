@@ -3,11 +3,10 @@
 import type { NowDocument, ShownAlarm } from '../../now/document.ts'
 import { counted, showCount, showDuration } from '../../parts/show-time.ts'
 import { showUsd } from '../../parts/show-usd.ts'
-import type { Live } from '../live.ts'
 
 export const UNKNOWN = '–'
 
-export const STATE_TEXTS: Readonly<Record<Live['state'], (retryS: number) => string>> = {
+export const STATE_TEXTS: Readonly<Record<'connecting' | 'live' | 'lost' | 'paused', (retryS: number) => string>> = {
   connecting: () => 'Connecting…',
   live: () => 'Live',
   lost: (retryS) => `Connection lost, again in ${retryS} s`,
