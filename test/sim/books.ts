@@ -54,6 +54,10 @@ export class Books {
     return [...this.keys].filter(([, key]) => key.accountId === accountId).map(([id]) => id)
   }
 
+  accountOf(keyId: string): string {
+    return this.keys.get(keyId)?.accountId ?? ''
+  }
+
   /** Whether something of the account is under way that the memory may or may not count. */
   isCertain(accountId: string): boolean {
     const touches = (act: Act): boolean => act.accountIds.includes(accountId)
