@@ -6,7 +6,7 @@
 import type { LockedFile } from '../place.ts'
 import { type FileState, fileCanFollow, isEmpty, isSameFile, type LogState, logCanFollow, stateOfFile, stateOfLog } from './file-state.ts'
 import { canFollow } from './generation.ts'
-import { isCheckpointed } from './log-progress.ts'
+import { CheckpointLock } from './log-progress.ts'
 import type { SqliteStore } from './store.ts'
 
 type Watched = Readonly<{ path: string; file: LockedFile }>
@@ -18,6 +18,7 @@ const SUSPECT_LOOKS = 3
 export class ContentWatch {
   readonly #watched: Watched
   readonly #store: WatchedStore
+  readonly #checkpointLock: CheckpointLock
   #file: FileState
   /** At the last look in turn. */
   #inTurn: FileState
@@ -31,6 +32,7 @@ export class ContentWatch {
   constructor(watched: Watched, store: WatchedStore) {
     this.#watched = watched
     this.#store = store
+    this.#checkpointLock = new CheckpointLock(watched.path)
     this.#file = this.#seen()
     this.#inTurn = this.#file
     this.#known = { file: this.#file, moved: store.progress.moved }
@@ -70,11 +72,11 @@ export class ContentWatch {
     const suspect = this.#whatIsSuspect(now, log, { frames, moved, isOurs })
     this.#suspectLooks = suspect === undefined ? 0 : this.#suspectLooks + (isInTurn ? 1 : 0)
     // The file must not have changed since the last look in turn: otherwise a checkpoint may be writing it.
-    if (isResting && this.#suspectLooks >= SUSPECT_LOOKS && !isCheckpointed(path)) return suspect
+    if (isResting && this.#suspectLooks >= SUSPECT_LOOKS && !this.#checkpointLock.isHeld()) return suspect
     this.#suspect = suspect
     if (suspect !== undefined) return undefined
     if (log !== undefined && log.id === this.#log?.id && !isEmpty(log)) this.#log = log
-    if ((isStill || isOurs) && !isCheckpointed(path)) this.#known = { file: now, moved }
+    if ((isStill || isOurs) && !this.#checkpointLock.isHeld()) this.#known = { file: now, moved }
     if (mayAdvance && now.generation === this.#store.generations.newest) this.#advance()
     return undefined
   }

@@ -4,7 +4,9 @@
  */
 
 import type { Database, Statement } from 'bun:sqlite'
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, fstatSync, readdirSync } from 'node:fs'
+import { type FileId, fileIdAt, idOf } from './file-id.ts'
+import { isLockedForWriting } from './open-file-lock.ts'
 
 /** `frames`: the frames in the log. `moved`: how many of them ended checkpoints, of whatever program, have moved into the file. */
 export type LogProgress = Readonly<{ frames: number; moved: number }>
@@ -23,21 +25,42 @@ export class ProgressOfLog {
   }
 }
 
-/** The byte of the lock that a checkpoint holds, in the file of the log's index. */
-const CHECKPOINT_BYTE = '121'
+/** The lock that a checkpoint holds, in the file of the log's index. */
+const CHECKPOINT = { first: 121n, bytes: 1n }
 
-/** Whether a process runs a checkpoint, as far as the kernel shows processes to this one. */
-export function isCheckpointed(path: string): boolean {
+/**
+ * Whether a checkpoint runs, of whatever process. The kernel is asked by SQLite's own handle of the log's index: a handle that was opened for the question would drop SQLite's locks when it
+ * is closed. `/proc/locks` says it, too, but to read it holds up its reader for some ten milliseconds, and all that lock files meanwhile.
+ */
+export class CheckpointLock {
+  readonly #path: string
+  #handle = -1
+
+  /** `path`: the ledger's, which a connection of this process has open. */
+  constructor(path: string) {
+    this.#path = `${path}-shm`
+  }
+
+  isHeld(): boolean {
+    const index = fileIdAt(this.#path)
+    if (index === undefined) return false
+    if (idOfHandle(this.#handle) !== index) this.#handle = handleOf(index)
+    return this.#handle >= 0 && isLockedForWriting(this.#handle, CHECKPOINT)
+  }
+}
+
+/** The handle by which this process has the file open; -1: it has none, or the system does not tell. Source: proc_pid_fd(5). */
+function handleOf(file: FileId): number {
+  if (!existsSync(HANDLES)) return -1
+  return Number(readdirSync(HANDLES).find((handle) => idOfHandle(Number(handle)) === file) ?? -1)
+}
+
+const HANDLES = '/proc/self/fd'
+
+function idOfHandle(handle: number): FileId | undefined {
   try {
-    const inode = String(statSync(`${path}-shm`, { bigint: true }).ino)
-    return readFileSync('/proc/locks', 'latin1')
-      .split('\n')
-      .map((line) => line.trim().split(/\s+/))
-      .some(
-        ([, kind, , mode, , place = '', first]) =>
-          kind === 'POSIX' && mode === 'WRITE' && place.split(':')[2] === inode && first === CHECKPOINT_BYTE,
-      )
+    return idOf(fstatSync(handle, { bigint: true }))
   } catch {
-    return false
+    return undefined
   }
 }
