@@ -42,7 +42,8 @@ export type RelayOfGateway = Readonly<{
 export function relayOfGateway(world: World, opened: OpenedLedger, options: Options): RelayOfGateway {
   const { shared } = opened
   const { monotonicMs: now } = world.clock
-  const live = new LiveStreams(collectSoon)
+  const garbage = new IdleGarbage({ now, after: later, isIdle: () => relay.running === 0, collect: collectAll })
+  const live = new LiveStreams(() => garbage.onCalm())
   const counting = { limits: world.limits, now }
   const keyLimits = shared === undefined ? new KeyLimits(counting) : new SharedKeyLimits({ ...counting, shared: shared.limits })
   const store = shared === undefined ? ratesHere(new CountedRates(now)) : new RatesElsewhere({ shared: shared.rates, now })
@@ -56,7 +57,6 @@ export function relayOfGateway(world: World, opened: OpenedLedger, options: Opti
   const kept = answersBeside(opened, answersAt, world)
   const onFault = (fault: string): void => world.log.alarm('large bodies', { fault })
   const bodyReader = new BodyReader({ startThread: options.startBodyThread, onFault })
-  const garbage = new IdleGarbage({ soon: aSecondLater, isIdle: () => relay.running === 0, collect: collectAll })
   const relay: Relay = new Relay(
     {
       world,
@@ -85,8 +85,6 @@ function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): Bo
   return new BodyMemory({ poolBytes: poolBytesOf(memoryBytes), limits, keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId), now })
 }
 
-/** An idle process collects no garbage by itself: that of a crowd of streams or of many requests is collected this long after they have ended, when their last bytes are out. */
-const COLLECT_AFTER_MS = 1_000
-const aSecondLater = (run: () => void): void => void setTimeout(run, COLLECT_AFTER_MS).unref()
+/** A process may end before. */
+const later = (ms: number, run: () => void): void => void setTimeout(run, ms).unref()
 const collectAll = (): void => void Bun.gc(true)
-const collectSoon = (): void => aSecondLater(collectAll)
