@@ -228,7 +228,7 @@ test('where few may run at once, a place that is free is another node’s at onc
     const both = [await world.gate(n).admit('key_1'), await world.gate(n).admit('key_1')]
     expect(both.filter(isIn)).toHaveLength(2)
     for (const slot of both) if (isIn(slot)) slot.release()
-    await Bun.sleep(1)
+    await until(() => world.state.places.get(n % 2) === 0, 'the places are returned')
     world.clock.now += 60
   }
   world.close()
@@ -257,9 +257,10 @@ test('while nobody answers, a look asks for one of the keys whose places may sti
   try {
     const slots = await Promise.all(Array.from({ length: 20 }, (_, n) => world.gate(0).admit(`key_${n}`)))
     world.state.isAway = true
+    const before = world.state.asked
     for (const slot of slots) if (isIn(slot)) slot.release()
-    await Bun.sleep(1)
-    const asked = world.state.asked
+    await until(() => world.state.asked === before + slots.length, 'each place is given back without an answer')
+    const { asked } = world.state
     await until(() => world.state.asked > asked, 'a look asks')
     expect(world.state.asked).toBe(asked + 1)
   } finally {
