@@ -101,17 +101,20 @@ const columns = (...cells: readonly string[]): string => cells.map((cell) => cel
 const row = (seen: Seen): string[] => [quantile(seen, 0.5).toFixed(1), p99(seen).toFixed(1), quantile(seen, 1).toFixed(0)]
 const rest = ({ refused, residentMb }: Seen): string[] => [String(refused), residentMb.toFixed(0)]
 
-async function startUpstream(): Promise<Readonly<{ child: Subprocess; port: number }>> {
+const upstreams: Subprocess[] = []
+
+/** Gives its port. */
+async function startUpstream(): Promise<number> {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, 'neighbours/upstream.ts')], { stdout: 'pipe' })
+  upstreams.push(child)
   const { value } = await child.stdout.getReader().read()
-  return { child, port: Number(Buffer.from(value ?? '').toString()) }
+  return Number(Buffer.from(value ?? '').toString())
 }
 
-const upstream = await startUpstream()
-const attackedUpstream = await startUpstream()
 try {
-  const here = installed('here', upstream.port, attackedUpstream.port)
-  const there = installed('there', upstream.port, attackedUpstream.port)
+  const [upstream, attackedUpstream] = [await startUpstream(), await startUpstream()]
+  const here = installed('here', upstream, attackedUpstream)
+  const there = installed('there', upstream, attackedUpstream)
   const head = ['p50 ms', 'p99 ms', 'worst', 'there: p50', 'p99 ms', 'worst', '× alone', '× there', 'refused', 'MB resident']
   console.log('polite neighbours beside'.padEnd(40) + columns(...head))
   const alone = together([await turn(here, seconds)])
@@ -124,7 +127,6 @@ try {
     console.log(name.padEnd(40) + columns(...row(mine), ...row(control), ...ratios, ...rest(mine)))
   }
 } finally {
-  upstream.child.kill()
-  attackedUpstream.child.kill()
+  for (const child of upstreams) child.kill()
   rmSync(folder, { recursive: true, force: true })
 }
