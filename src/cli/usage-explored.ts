@@ -5,7 +5,7 @@ import { BY_MAX, DIMENSIONS, type Dimension, type Step, stepText } from '../core
 import { usdFields } from '../core/money.ts'
 import { tokenCells, tokenFields } from '../ledger/columns/call-fields.ts'
 import { exploredBy, sumExplored } from '../ledger/reading/explore.ts'
-import type { ExploreRow, ExploreSums } from '../ledger/reading/explore-reads.ts'
+import type { ExploreRow, ExploreSums } from '../ledger/reading/explore-rows.ts'
 import type { ExploreFilters } from '../ledger/reading/explore-sql.ts'
 import { atOnce } from '../ledger/reading/loop-turns.ts'
 import { OTHER_TAGS_ID } from '../ledger/reading/spend-rows.ts'

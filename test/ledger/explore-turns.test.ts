@@ -4,12 +4,14 @@
  */
 
 import { expect, test } from 'bun:test'
+import type { Measure } from '../../src/core/explore.ts'
 import { picos, ZERO } from '../../src/core/money.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
-import { type ExploredRow, groupsOf, wholeExplored } from '../../src/ledger/reading/explore.ts'
-import type { ExploreRow } from '../../src/ledger/reading/explore-reads.ts'
-import { rowsIn, slicesOf } from '../../src/ledger/reading/explore-slices.ts'
-import { inTurns, ordered, ROWS_OF_TURN } from '../../src/ledger/reading/loop-turns.ts'
+import { byCost, type ExploredGroup, wholeExplored, wholeGroups } from '../../src/ledger/reading/explore.ts'
+import { Cells } from '../../src/ledger/reading/explore-cells.ts'
+import type { ExploreRow } from '../../src/ledger/reading/explore-rows.ts'
+import { groupsIn, type NamedCells, rowsIn, slicesOfGroups, slicesOfRows } from '../../src/ledger/reading/explore-slices.ts'
+import { firstOf, inTurns, ordered, ROWS_OF_TURN } from '../../src/ledger/reading/loop-turns.ts'
 import { OneByOne } from '../../src/ledger/reading/one-by-one.ts'
 import type { Reports } from '../../src/ledger/reading/reports.ts'
 import { exploreCsv } from '../../src/web/api/explore-csv.ts'
@@ -37,11 +39,12 @@ const rowOf = (n: number): ExploreRow => ({
 /** Rows that count how often their cost is looked at, and turns that take the count. */
 function counted() {
   const looks: number[] = [0]
-  const rows: ExploredRow[] = Array.from({ length: ROWS }, (_, n) => {
+  const rows: ExploredGroup[] = Array.from({ length: ROWS }, (_, n) => {
     const row = rowOf(n)
     return {
       ...row,
       id: `["tag-${n}"]`,
+      steps: [row.hour, Number(row.costPicos), 0],
       get costPicos() {
         looks[looks.length - 1] = (looks.at(-1) ?? 0) + 1
         return row.costPicos
@@ -51,28 +54,41 @@ function counted() {
   return { rows, looks, turn: () => Promise.resolve(void looks.push(0)) }
 }
 
+/** Rows as the thread that reads has added them up. */
+function cellsOf(rows: readonly ExploreRow[]): NamedCells {
+  const cells = new Cells((hour) => hour)
+  const things = new Map(rows.map((row) => [row.things.map(({ id }) => id).join(), row.things]))
+  for (const { hour, usage, ...row } of rows) {
+    const { input, output, cacheRead, cacheWrite5m, cacheWrite1h, serverToolUses } = usage
+    const counts = [row.requests, input, output, cacheRead, cacheWrite5m, cacheWrite1h, serverToolUses, row.costed].map(BigInt)
+    const amounts = [row.costPicos, row.waivedPicos, row.estimatedPicos, row.upstreamCostPicos]
+    cells.addSums({ value1: row.things.map(({ id }) => id).join(), hour }, [...counts, ...amounts])
+  }
+  return { cells, thingsOf: ([value = '']) => things.get(String(value)) ?? [] }
+}
+
 /** `parts`: of all rows. */
 const reportsOf = (parts: number): Reports => ({
-  ask: ((_: string, { after = '0' }: { after?: string }) => {
+  ask: ((_: string, { after = '0', measure }: { after?: string; measure?: Measure }) => {
     const part = Number(after)
-    const rows = Array.from({ length: ROWS / parts }, (_row, n) => rowOf(n + (part * ROWS) / parts))
-    return Promise.resolve(slicesOf({ rows, next: part + 1 < parts ? String(part + 1) : null }))
+    const cells = cellsOf(Array.from({ length: ROWS / parts }, (_row, n) => rowOf(n + (part * ROWS) / parts)))
+    const slices = measure === undefined ? slicesOfRows(cells) : slicesOfGroups(cells, measure, true)
+    return Promise.resolve({ slices, next: part + 1 < parts ? String(part + 1) : null })
   }) as unknown as Reports['ask'],
   close: () => Promise.resolve(),
 })
 
 test('rows are ordered, grouped and made a document few at a time', async () => {
   const works = {
-    order: (rows: readonly ExploredRow[]) => ordered(rows, (a, b) => Number(a.costPicos - b.costPicos)),
-    groups: groupsOf,
-    document: (rows: readonly ExploredRow[]) => exploreDocument(rows, EXPLORE, true),
+    order: (rows: readonly ExploredGroup[]) => ordered(rows, (a, b) => Number(a.costPicos - b.costPicos)),
+    first: (rows: readonly ExploredGroup[]) => firstOf(rows, byCost, 500),
+    document: (rows: readonly ExploredGroup[]) => exploreDocument(rows, EXPLORE, true),
   }
   for (const [name, work] of Object.entries(works)) {
     const { rows, looks, turn } = counted()
     await inTurns<unknown>(work(rows), turn)
     expect([name, looks.reduce((sum, one) => sum + one, 0) >= ROWS, Math.max(...looks) <= LOOKS_MAX]).toEqual([name, true, true])
-    // To be put in order each of them is looked at more than ten times.
-    expect(looks.length).toBeGreaterThan((10 * ROWS) / ROWS_OF_TURN)
+    expect(looks.length).toBeGreaterThan(ROWS / ROWS_OF_TURN)
   }
   const { rows } = counted()
   const inOrder = await inTurns(ordered(rows, (a, b) => Number(a.costPicos - b.costPicos)))
@@ -82,12 +98,43 @@ test('rows are ordered, grouped and made a document few at a time', async () => 
 test('rows come from the thread that reads in texts of few rows, and each is added in its own turn', async () => {
   let turns = 0
   const turn = () => Promise.resolve(void turns++)
-  const found = await wholeExplored(reportsOf(3), 'person:p', { query: asked, turn })
-  if (typeof found === 'string') throw new Error(found)
-  expect(found.length).toBe(ROWS)
-  expect(turns).toBeGreaterThanOrEqual((2 * ROWS) / ROWS_OF_TURN)
-  const { slices } = slicesOf({ rows: Array.from({ length: ROWS }, (_, n) => rowOf(n)), next: null })
+  for (const whole of [wholeExplored, wholeGroups]) {
+    turns = 0
+    const found = await whole(reportsOf(3), 'person:p', { query: asked, measure: 'spend', turn })
+    if (typeof found === 'string') throw new Error(found)
+    expect(found.length).toBe(ROWS)
+    expect(turns).toBeGreaterThanOrEqual(ROWS / ROWS_OF_TURN)
+  }
+  const slices = slicesOfRows(cellsOf(Array.from({ length: ROWS }, (_, n) => rowOf(n))))
   expect(Math.max(...slices.map((slice) => (JSON.parse(slice) as unknown[]).length))).toBe(ROWS_OF_TURN)
+})
+
+test('of things with many steps fewer are in a text, and all are added up a few steps a turn', async () => {
+  // No factor in common, so each thing is in each hour.
+  const [things, hours, parts] = [100, 301, 3]
+  const rows = Array.from({ length: things * hours }, (_, n) => ({
+    ...rowOf(n),
+    hour: n % hours,
+    things: [{ id: `tag-${n % things}`, name: '' }],
+  }))
+  const slices = slicesOfGroups(cellsOf(rows), 'spend', true)
+  const stepsOf = (slice: string): number => groupsIn(slice).reduce((sum, { steps }) => sum + steps.length / 3, 0)
+  expect(Math.max(...slices.map(stepsOf))).toBeLessThanOrEqual(10 * ROWS_OF_TURN + hours)
+  let turns = 0
+  const reports = {
+    ask: (_: string, { after = '0' }) => Promise.resolve({ slices, next: after === '2' ? null : String(Number(after) + 1) }),
+  }
+  const turn = () => Promise.resolve(void turns++)
+  const find = (rowsMax: number) => wholeGroups(reports as unknown as Reports, 'p', { query: asked, measure: 'spend', rowsMax, turn })
+  // Each step of a thing is a row of the file, however many parts have it.
+  expect(await find(rows.length - 1)).toBe('tooMuch')
+  turns = 0
+  const found = await find(rows.length)
+  if (typeof found === 'string') throw new Error(found)
+  expect(found.map(({ requests, steps }) => requests * things + steps.length)).toEqual(
+    Array.from({ length: things }, () => parts * rows.length + 3 * hours),
+  )
+  expect(turns).toBeGreaterThanOrEqual(((parts - 1) * rows.length) / 10 / ROWS_OF_TURN)
 })
 
 test('a row comes from the thread that reads as it was read, also with amounts that no number has exactly', () => {
@@ -107,7 +154,11 @@ test('a row comes from the thread that reads as it was read, also with amounts t
     estimatedPicos: amounts[(n + 2) % 6] ?? ZERO,
     upstreamCostPicos: amounts[(n + 3) % 6] ?? ZERO,
   }))
-  expect(slicesOf({ rows, next: null }).slices.flatMap(rowsIn)).toEqual(rows)
+  expect(
+    slicesOfRows(cellsOf(rows))
+      .flatMap(rowsIn)
+      .toSorted((a, b) => a.hour - b.hour),
+  ).toEqual(rows)
 })
 
 test('a file is written few lines a turn, and only as it is read', async () => {

@@ -5,13 +5,16 @@
 
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { DIMENSIONS, type Dimension, STEPS, type Step, stepAt } from '../../src/core/explore.ts'
+import { DIMENSIONS, type Dimension, MEASURES, type Measure, STEPS, type Step, stepAt } from '../../src/core/explore.ts'
 import { FORMAT_NAMES } from '../../src/core/format.ts'
 import { HOUR_MS } from '../../src/core/windows.ts'
-import { exploredBy, groupsOf } from '../../src/ledger/reading/explore.ts'
-import { type ExploreQuery, type ExploreSums, explorePart } from '../../src/ledger/reading/explore-reads.ts'
+import { addSums, exploredBy, NOTHING_USED, sumExplored, wholeGroups } from '../../src/ledger/reading/explore.ts'
+import { type ExploreQuery, explorePart, exploreSlices } from '../../src/ledger/reading/explore-reads.ts'
+import type { ExploreSums } from '../../src/ledger/reading/explore-rows.ts'
+import { addSteps, type StepValues } from '../../src/ledger/reading/explore-slices.ts'
 import { HOUR_OF_STEP } from '../../src/ledger/reading/explore-sql.ts'
 import { atOnce } from '../../src/ledger/reading/loop-turns.ts'
+import type { Reports } from '../../src/ledger/reading/reports.ts'
 import type { Connection } from '../../src/ledger/sql/connection.ts'
 import { HourSums } from '../../src/ledger/sql/hour-sums.ts'
 import { holdTask, type Machine, makePath, NOW, openMachine, settleTask, usd } from '../support/ledger.ts'
@@ -117,16 +120,72 @@ function expected(receipts: readonly Drawn[], asked: Asked): readonly string[] {
     .sort()
 }
 
-/** `between`: what happens after each part. `found`: how often a part may find the rows of a key and step, where it does not sort all of them. */
-function explored(machine: Machine, asked: Asked, between: () => void, found = 0): readonly string[] {
-  const looked = { coarse: 3, fine: 2, receipts: 3, found }
+const LOOKED = { coarse: 3, fine: 2, receipts: 3 }
+type Explored = Exclude<ReturnType<typeof exploredBy>, string>
+
+/** `between`: what happens after each part. */
+function rowsOf(machine: Machine, asked: Asked, between: () => void = () => undefined): Explored {
   const rows = exploredBy((query) => {
-    const part = explorePart(machine.db, query, looked)
+    const part = explorePart(machine.db, query, LOOKED)
     between()
     return part
   }, asked)
   if (typeof rows === 'string') throw new Error(rows)
-  return rows.map((row) => `${row.hour} ${row.things.map(({ id }) => id).join(' ')}: ${textOf(row)}`).sort()
+  return rows
+}
+
+const explored = (machine: Machine, asked: Asked, between: () => void): readonly string[] =>
+  rowsOf(machine, asked, between)
+    .map((row) => `${row.hour} ${row.things.map(({ id }) => id).join(' ')}: ${textOf(row)}`)
+    .sort()
+
+/** What a measure comes to, as a page has it of a step: the value, and of a rate of how much it is. */
+const measured = ({ usage, ...of }: ExploreSums, measure: Measure): readonly bigint[] => {
+  const writes = usage.cacheWrite5m + usage.cacheWrite1h
+  const all = measure === 'cache_hits' ? usage.input + usage.cacheRead + writes : 0
+  const values: Readonly<Record<Measure, number | bigint>> = {
+    spend: of.costPicos,
+    requests: of.requests,
+    input: usage.input,
+    output: usage.output,
+    cache_read: usage.cacheRead,
+    cache_write: writes,
+    cache_hits: usage.cacheRead,
+  }
+  return [values[measure], all].map(BigInt)
+}
+
+/** What a page has of each group: its sums over all steps, and the measure by step; out of the rows of the file. */
+const groupsOfRows = (rows: Explored, { step }: Asked, measure: Measure) =>
+  [...Map.groupBy(rows, ({ id }) => id)]
+    .map(([id, of]) => ({
+      id,
+      things: of[0]?.things ?? [],
+      sums: atOnce(sumExplored(of)),
+      steps:
+        step === null ? [] : of.map((row) => [row.hour, ...measured(row, measure)]).toSorted(([a = 0], [b = 0]) => Number(a) - Number(b)),
+    }))
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+
+async function groupsOf(machine: Machine, asked: Asked, measure: Measure, between: () => void = () => undefined) {
+  const reports = {
+    ask: (_: string, { kind: _kind, measure: of, ...query }: ExploreQuery & { kind: string; measure: Measure }) => {
+      const part = exploreSlices(machine.db, query, of, LOOKED)
+      between()
+      return Promise.resolve(part)
+    },
+    close: () => Promise.resolve(),
+  } as unknown as Reports
+  const groups = await wholeGroups(reports, 'client', { query: asked, measure, turn: () => Promise.resolve() })
+  if (typeof groups === 'string') throw new Error(groups)
+  return groups
+    .map(({ id, things, steps, ...sums }) => {
+      const values: StepValues = new Map()
+      atOnce(addSteps(values, steps))
+      const inOrder = [...values].toSorted(([a], [b]) => a - b).map(([hour, { value, all }]) => [hour, BigInt(value), BigInt(all)])
+      return { id, things, sums: addSums(NOTHING_USED, sums), steps: inOrder }
+    })
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }
 
 const fill = (machine: Machine, size: number): void => {
@@ -134,25 +193,39 @@ const fill = (machine: Machine, size: number): void => {
   machine.db.transaction(() => new HourSums(machine.db, size).advance(end))()
 }
 
-type Draws = Readonly<{ receipts: readonly Drawn[]; questions: readonly Asked[]; before: number; during: number }>
+const costOf = ({ sums: { costPicos }, ...group }: Awaited<ReturnType<typeof groupsOf>>[number]) => ({ ...group, costPicos })
+
+type Draws = Readonly<{
+  receipts: readonly Drawn[]
+  questions: readonly Asked[]
+  measure: Measure
+  before: number
+  during: number
+}>
 const draws = (receipt: fc.Arbitrary<Drawn>, asked: fc.Arbitrary<Asked>): fc.Arbitrary<Draws> =>
   fc.record({
     receipts: fc.array(receipt, { minLength: 8, maxLength: 40 }),
     questions: fc.array(asked, { minLength: 4, maxLength: 8 }),
+    measure: fc.constantFrom(...MEASURES),
     before: fc.integer({ min: 0, max: 30 }),
     during: fc.integer({ min: 0, max: 4 }),
   })
 
 /** `all`: a question of which the answer has rows, so that the draws are not vacuous. */
-function answersAreSums({ receipts, questions, before, during }: Draws, all: Asked): void {
+async function answersAreSums({ receipts, questions, measure, before, during }: Draws, all: Asked): Promise<void> {
   const machine = openMachine()
   try {
     createKeys(machine)
     writeAll(machine, receipts)
     fill(machine, before)
-    for (const asked of questions)
-      for (const found of [0, 100_000])
-        expect(explored(machine, asked, () => fill(machine, during), found)).toEqual(expected(receipts, asked))
+    for (const asked of questions) {
+      const groups = await groupsOf(machine, asked, measure, () => fill(machine, during))
+      expect(explored(machine, asked, () => fill(machine, during))).toEqual(expected(receipts, asked))
+      const rows = rowsOf(machine, asked)
+      expect(groups).toEqual(groupsOfRows(rows, asked, measure))
+      const costs = await groupsOf(machine, { ...asked, isCostAlone: true }, 'spend')
+      expect(costs.map(costOf)).toEqual(groupsOfRows(rows, asked, 'spend').map(costOf))
+    }
     expect(explored(machine, all, () => undefined)).toEqual(expected(receipts, all))
     expect(machine.differences()).toEqual([])
   } finally {
@@ -160,18 +233,18 @@ function answersAreSums({ receipts, questions, before, during }: Draws, all: Ask
   }
 }
 
-test('for random receipts, questions and fills between the parts of an answer, its rows are the sums of the receipts', () => {
+test('for random receipts, questions and fills between the parts of an answer, its rows are the sums of the receipts', async () => {
   const all: Asked = { fromHour: FIRST_HOUR, toHour: FIRST_HOUR + 48, by: ['key'], step: null, only: {} }
-  fc.assert(
-    fc.property(draws(drawn, question), (draw) => answersAreSums(draw, all)),
+  await fc.assert(
+    fc.asyncProperty(draws(drawn, question), (draw) => answersAreSums(draw, all)),
     { numRuns: runs(12) },
   )
 }, 120_000)
 
-test('over ends of weeks, months, a year and a leap February, rows by week and by month are the sums of the receipts of those', () => {
+test('over ends of weeks, months, a year and a leap February, rows by week and by month are the sums of the receipts of those', async () => {
   const all: Asked = { fromHour: FIRST_HOUR, toHour: FIRST_HOUR + LAST, by: ['model'], step: 'month', only: {} }
-  fc.assert(
-    fc.property(draws(far, farQuestion), (draw) => answersAreSums(draw, all)),
+  await fc.assert(
+    fc.asyncProperty(draws(far, farQuestion), (draw) => answersAreSums(draw, all)),
     { numRuns: runs(8) },
   )
 }, 120_000)
@@ -223,7 +296,7 @@ test('rows and mark of a part are of one moment, however often rows are filled w
   }
 })
 
-test('what is no place of an answer is none, and sums of things over all steps are those of the whole span', () => {
+test('what is no place of an answer is none, and sums of things over all steps are those of the whole span', async () => {
   const machine = openMachine()
   try {
     createKeys(machine)
@@ -234,7 +307,11 @@ test('what is no place of an answer is none, and sums of things over all steps a
     const whole = exploredBy((query) => explorePart(machine.db, query), { ...asked, step: null })
     if (typeof byDay === 'string' || typeof whole === 'string') throw new Error('too much')
     expect(byDay.length).toBeGreaterThan(whole.length)
-    expect(atOnce(groupsOf(byDay))).toEqual(whole)
+    const ofSpan = groupsOfRows(whole, { ...asked, step: null }, 'spend')
+    expect((await groupsOf(machine, asked, 'spend')).map(({ steps: _, ...group }) => group)).toEqual(
+      ofSpan.map(({ steps: _, ...group }) => group),
+    )
+    expect(await groupsOf(machine, { ...asked, step: null }, 'spend')).toEqual(ofSpan)
   } finally {
     machine.close()
   }
@@ -261,3 +338,39 @@ test('tags beyond the first 200 of a key and day are one, in the sums by hour an
     machine.close()
   }
 })
+
+/** Amounts around what a number has exactly; the last alone is more. */
+const EXACT = BigInt(Number.MAX_SAFE_INTEGER)
+for (const [name, amounts] of [
+  ['amounts of which only sums are', [EXACT, EXACT - 1n, 1n, 2n, EXACT, EXACT - 2n]],
+  ['amounts that are', [EXACT, 1n, EXACT + 2n, 9_000_000_000_000_000_001n, 9_000_000_000_000_000_003n, 3n]],
+] as const)
+  test(`${name} more than a number has exactly are added up to the picodollar`, async () => {
+    const machine = openMachine()
+    try {
+      createKeys(machine)
+      const one = fc.sample(drawn, { numRuns: 1, seed: 4 })[0]
+      if (one === undefined) throw new Error('nothing drawn')
+      writeAll(
+        machine,
+        amounts.map((_, n) => ({ ...one, key: KEYS[n % 2] ?? 'key_0', hour: n, outcome: 'complete' as const })),
+      )
+      fill(machine, 100)
+      for (const [n, amount] of amounts.entries())
+        machine.db
+          .query<unknown, [bigint, bigint, number]>('UPDATE spend_hours SET cost_picos = ?, upstream_cost_picos = ? WHERE hour = ?')
+          .run(amount, amounts[amounts.length - 1 - n] ?? 0n, FIRST_HOUR + n)
+      const asked: Asked = { fromHour: FIRST_HOUR, toHour: FIRST_HOUR + 48, by: [], step: 'day', only: {} }
+      const sum = amounts.reduce((total, amount) => total + amount, 0n)
+      for (const by of [[], ['key'], ['model', 'account']] as const)
+        for (const looked of [undefined, LOOKED]) {
+          const rows = exploredBy((query) => explorePart(machine.db, query, looked), { ...asked, by })
+          if (typeof rows === 'string') throw new Error(rows)
+          const { costPicos, upstreamCostPicos } = atOnce(sumExplored(rows))
+          expect([costPicos, upstreamCostPicos]).toEqual([sum, sum] as never)
+          expect(await groupsOf(machine, { ...asked, by }, 'spend')).toEqual(groupsOfRows(rows, asked, 'spend'))
+        }
+    } finally {
+      machine.close()
+    }
+  })

@@ -9,8 +9,8 @@ import { textsIn } from '../sql/sql-list.ts'
 import type { ListedKey, SpendPart } from './account-reports.ts'
 import { CodeLists } from './code-lists.ts'
 import type { AlertFact, AlertKey, ConsoleFindings, ListedAccount } from './console-reports.ts'
-import { explorePart } from './explore-reads.ts'
-import { type ExploreSlices, slicesOf } from './explore-slices.ts'
+import { exploreSlices } from './explore-reads.ts'
+import type { ExploreSlices } from './explore-slices.ts'
 import { keyColumns, listedAccount, listedAccountColumns, listedKey, listedKeyColumns } from './key-columns.ts'
 import { type MarginPart, marginPart } from './margin-reads.ts'
 import { beginsWith, LAST4, startsWith } from './name-search.ts'
@@ -133,9 +133,8 @@ export class ConsoleReads {
     return this.#spend.ofDay(question)
   }
 
-  explore(query: QuestionOf<'explore'>): ExploreSlices | undefined {
-    const part = explorePart(this.#db, query)
-    return part && slicesOf(part)
+  explore({ measure, ...query }: QuestionOf<'explore'>): ExploreSlices | undefined {
+    return exploreSlices(this.#db, query, measure)
   }
 
   margin(question: QuestionOf<'margin'>): MarginPart | undefined {

@@ -1,5 +1,6 @@
 /** Questions of operators about everything, and their answers; the lists are those of the command line. Rules: operator.md "Lists"; ledger.md "Reads". */
 
+import type { Measure } from '../../core/explore.ts'
 import type { Picos } from '../../core/money.ts'
 import type { Prices } from '../../core/pricing.ts'
 import type { ReceiptRow } from '../columns/receipt.ts'
@@ -48,8 +49,8 @@ export type ConsoleQuestion =
   | Readonly<{ kind: 'usageOfDay'; day: number; after?: string }>
   /** A part of what was charged and what it cost us; `wholeMargin` puts the parts together. */
   | (Readonly<{ kind: 'margin' }> & MarginQuery)
-  /** A part of what was used by what is asked; `wholeExplored` puts the parts together. Of customers the asker names the account in `only`. */
-  | (Readonly<{ kind: 'explore' }> & ExploreQuery)
+  /** A part of what was used by what is asked; `wholeExplored` puts the parts together, or `wholeGroups` where there is a `measure`. Of customers the asker names the account in `only`. */
+  | (Readonly<{ kind: 'explore'; measure?: Measure }> & ExploreQuery)
   /** Every account with every key, oldest account first. `day`: the day whose spend is returned. */
   | (Readonly<{ kind: 'alertFacts'; day: number }> & Paging)
   /** Receipts of the requests that came in then, newest first and `limit` at a time, priced again: put the parts together with `RepricedSums`. `prices`: by model. */

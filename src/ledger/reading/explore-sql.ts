@@ -2,7 +2,8 @@
 
 import type { Dimension, Step } from '../../core/explore.ts'
 import { HOUR, hoursOfReceipts } from '../sql/hour-sums.ts'
-import { textsIn } from '../sql/sql-list.ts'
+import { numbersIn, textsIn } from '../sql/sql-list.ts'
+import type { COLUMNS } from './explore-cells.ts'
 
 /** Ids, of tags also `(none)` and `(other)`; absent: all. */
 export type ExploreFilters = Partial<Readonly<Record<Dimension, readonly string[]>>>
@@ -53,6 +54,11 @@ const OF: Readonly<Record<Dimension, DimensionSql>> = {
   tag: { value: 'u.tag', filter: `u.tag IN (${textsIn('$tags')})` },
 }
 
+const filtersOf = (only: ExploreFilters): string =>
+  Object.keys(only)
+    .map((dimension) => ` AND ${OF[dimension as Dimension].filter}`)
+    .join('')
+
 const ofKeys = (only: ExploreFilters): string =>
   (['key', 'account'] as const)
     .filter((dimension) => only[dimension] !== undefined)
@@ -83,13 +89,8 @@ const FROM = {
   tail: `FROM ${TAIL} u JOIN keys k ON k.number = u.key_number WHERE u.hour BETWEEN $fromHour AND $toHour`,
 }
 
-/** In two limbs, because int64 picodollars end at 9.2 million USD. */
-const limbsOf = (column: string, name: string): Record<string, string> => ({
-  [`${name}High`]: `${column} / 1000000`,
-  [`${name}Low`]: `${column} % 1000000`,
-})
 /** What is added up of rows `u`, by the name of its sum. */
-const SUMS: Readonly<Record<string, string>> = {
+const COLUMNS_OF: Readonly<Record<(typeof COLUMNS)[number], string>> = {
   requests: 'requests',
   input: 'input_tokens',
   output: 'output_tokens',
@@ -98,11 +99,23 @@ const SUMS: Readonly<Record<string, string>> = {
   cacheWrite1h: 'cache_write_1h_tokens',
   serverToolUses: 'server_tool_uses',
   costed: 'costed',
-  ...limbsOf('cost_picos', 'cost'),
-  ...limbsOf('waived_picos', 'waived'),
-  ...limbsOf('estimated_picos', 'estimated'),
-  ...limbsOf('upstream_cost_picos', 'upstreamCost'),
+  cost: 'cost_picos',
+  waived: 'waived_picos',
+  estimated: 'estimated_picos',
+  upstreamCost: 'upstream_cost_picos',
 }
+/** In two limbs, because int64 picodollars end at 9.2 million USD. */
+export const LIMB = 1_000_000n
+const SUMS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(COLUMNS_OF).flatMap(([name, column]) =>
+    column.endsWith('_picos')
+      ? [
+          [`${name}High`, `${column} / ${LIMB}`],
+          [`${name}Low`, `${column} % ${LIMB}`],
+        ]
+      : [[name, column]],
+  ),
+)
 const SUMMED = Object.entries(SUMS).map(([name, of]) => `CAST(sum(${of}) AS BIGINT) AS "${name}"`)
 const SUMMED_AGAIN = Object.keys(SUMS).map((name) => `CAST(sum(y."${name}") AS BIGINT) AS "${name}"`)
 
@@ -120,6 +133,22 @@ export const HOUR_OF_STEP: Readonly<Record<Step, string>> = {
   month: `(${DAY} - ${DAY_OF_MONTH}) * 24`,
 }
 
+/** The rows by hour of a part themselves, with the numbers of what they are of: of a model that of its price. Without a step there is no hour. */
+export function hourRows({ by, step, only, isCostAlone }: Omit<Asked, 'from'> & Readonly<{ isCostAlone: boolean }>): string {
+  const values = by.map((dimension, index) => `${dimension === 'account' ? 'k.account_number' : OF[dimension].value} AS value${index + 1}`)
+  const read = Object.entries(COLUMNS_OF).filter(([name]) => !isCostAlone || name === 'cost')
+  const sums = read.map(([name, column]) => `u.${column} AS "${name}"`)
+  return `SELECT ${[...values, ...(step === null ? [] : ['u.hour AS hour']), ...sums].join(', ')} ${FROM.walk}${filtersOf(only)}`
+}
+
+/** The `id` and the `name` of things by their numbers, which are in `$values`. Undefined: a thing is its own id. */
+export function namesOfNumbers(dimension: Dimension): string | undefined {
+  const { named, id, name = "''" } = OF[dimension]
+  return named && `SELECT number AS value, ${id} AS id, ${name} AS name FROM ${named} WHERE number IN (${numbersIn('$values')})`
+}
+
+export const MODEL_OF_PRICE = 'SELECT model_number AS model FROM price_versions WHERE number = $price'
+
 type Asked = Readonly<{ from: 'walk' | 'tail'; by: readonly Dimension[]; step: Step | null; only: ExploreFilters }>
 
 /**
@@ -127,13 +156,12 @@ type Asked = Readonly<{ from: 'walk' | 'tail'; by: readonly Dimension[]; step: S
  * nothing, and by price, because it is in the row; only those sums are put together by account and model.
  */
 export function exploreSql({ from, by, step, only }: Asked): string {
-  const filters = Object.keys(only).map((dimension) => ` AND ${OF[dimension as Dimension].filter}`)
   const values = by.map((dimension, index) => ({ name: `value${index + 1}`, value: OF[dimension].value }))
   const groups = [...values, ...(step === null ? [] : [{ name: 'hour', value: HOUR_OF_STEP[step] }])]
   const picked = groups.map(({ name, value }) => `${value} AS ${name}`)
   // Without a GROUP BY the sums of no rows are a row, too.
   const grouped = groups.length === 0 ? 'HAVING count(*) > 0' : `GROUP BY ${[...new Set(groups.map(({ value }) => value))].join(', ')}`
-  const sums = `SELECT ${[...picked, ...SUMMED].join(', ')} ${FROM[from]}${filters.join('')} ${grouped}`
+  const sums = `SELECT ${[...picked, ...SUMMED].join(', ')} ${FROM[from]}${filtersOf(only)} ${grouped}`
   const names = [1, 2].map((place) => namesOf(by[place - 1], place))
   const joins = by.map((dimension, index) => joinOf(dimension, index + 1))
   return `SELECT ${names.join(', ')}, x.* FROM (${togetherOf(sums, by, step)}) x ${joins.join(' ')}`

@@ -1,9 +1,11 @@
 /** Puts together the parts of what was used: a row for each step and its things, and the sums of each thing over all steps. Rules: pages.md "Explore"; ledger.md "Hours". */
 
+import type { Measure } from '../../core/explore.ts'
 import { picos, ZERO } from '../../core/money.ts'
 import { addUsage, NO_USAGE } from '../../core/usage.ts'
-import type { ExplorePart, ExploreQuery, ExploreRow, ExploreSums } from './explore-reads.ts'
-import { rowsIn } from './explore-slices.ts'
+import type { ExplorePart, ExploreQuery } from './explore-reads.ts'
+import type { ExploreRow, ExploreSums } from './explore-rows.ts'
+import { addSteps, type GroupRow, groupsIn, rowsIn, STEP_WIDTH, type Steps, type StepValues, stepsOf } from './explore-slices.ts'
 import { atOnce, inTurns, ordered, type Work } from './loop-turns.ts'
 import type { Reports, Unread } from './reports.ts'
 
@@ -76,7 +78,7 @@ class Explored {
 }
 
 /** Amounts are compared and not subtracted, which would make a bigint for each of a million comparisons. */
-function byCost(a: ExploredRow, b: ExploredRow): number {
+export function byCost(a: ExploredRow, b: ExploredRow): number {
   if (a.costPicos !== b.costPicos) return a.costPicos < b.costPicos ? 1 : -1
   return b.requests - a.requests || (a.id < b.id ? -1 : 1)
 }
@@ -94,24 +96,82 @@ type Whole = Readonly<{
   turn?: () => Promise<void>
 }>
 
-/** Asks for all parts, each in the client's turn. The rows are in no order: a page has sums of them, and it would cost more to put them all in order than to add them up. */
-export async function wholeExplored(
+/** Asks for all parts, each in the client's turn. The rows are in no order. */
+export async function wholeExplored(reports: Reports, client: string, whole: Whole): Promise<ExploreFound | Unread> {
+  const explored = new Explored()
+  return (await allSlices(reports, client, whole, explored)) ?? explored.rows()
+}
+
+/** Sums of things over all steps, and the measure in each of the steps, as it was sent. */
+export type ExploredGroup = ExploredRow & Readonly<{ steps: Steps }>
+
+/** The same for a page, which has sums of things and one measure of each step: as many rows are too many. */
+export async function wholeGroups(
+  reports: Reports,
+  client: string,
+  { measure, ...whole }: Whole & Readonly<{ measure: Measure }>,
+): Promise<readonly ExploredGroup[] | 'tooMuch' | Unread> {
+  const groups = new Groups()
+  return (await allSlices(reports, client, whole, groups, measure)) ?? groups.rows()
+}
+
+type Slices = Readonly<{ size: number; addSlice: (slice: string) => Work<void> }>
+
+async function allSlices(
   reports: Reports,
   client: string,
   { query, rowsMax = ROWS_MAX, turn }: Whole,
-): Promise<ExploreFound | Unread> {
-  const explored = new Explored()
+  found: Slices,
+  measure?: Measure,
+): Promise<'tooMuch' | Unread | undefined> {
   for (let after: string | undefined; ; ) {
-    const part = await reports.ask<'explore'>(client, { kind: 'explore', ...query, after })
+    const part = await reports.ask<'explore'>(client, { kind: 'explore', ...query, after, ...(measure && { measure }) })
     if (part === undefined) return 'unavailable'
     if (typeof part !== 'object') return part
     for (const slice of part.slices) {
-      await inTurns(explored.addSlice(slice), turn)
-      if (explored.size > rowsMax) return 'tooMuch'
+      await inTurns(found.addSlice(slice), turn)
+      if (found.size > rowsMax) return 'tooMuch'
     }
-    if (part.next === null) return explored.rows()
+    if (part.next === null) return undefined
     after = part.next
   }
+}
+
+/** Adds up groups of the same things, as they come. */
+class Groups {
+  readonly #groups = new Map<string, ExploredGroup>()
+  #size = 0
+
+  /** How many rows a file would have: one for each step and its things. */
+  get size(): number {
+    return this.#size
+  }
+
+  *addSlice(slice: string): Work<void> {
+    for (const row of groupsIn(slice)) {
+      const id = idOf(row)
+      const known = this.#groups.get(id)
+      const group: ExploredGroup =
+        known === undefined ? { id, ...row } : { ...known, ...addSums(known, row), steps: yield* stepsTogether(known, row) }
+      this.#size += sizeOf(group) - (known === undefined ? 0 : sizeOf(known))
+      this.#groups.set(id, group)
+      yield
+    }
+  }
+
+  rows(): readonly ExploredGroup[] {
+    return [...this.#groups.values()]
+  }
+}
+
+/** A group without steps is one row. */
+const sizeOf = ({ steps }: GroupRow): number => Math.max(1, steps.length / STEP_WIDTH)
+
+function* stepsTogether(a: GroupRow, b: GroupRow): Work<Steps> {
+  const values: StepValues = new Map()
+  yield* addSteps(values, a.steps)
+  yield* addSteps(values, b.steps)
+  return stepsOf(values)
 }
 
 /** The same for a process that reads the ledger itself, by time. */
@@ -124,15 +184,4 @@ export function exploredBy(partOf: (query: ExploreQuery) => ExplorePart | undefi
     if (part === undefined || part.next === null) return atOnce(byTime(explored.rows()))
     after = part.next
   }
-}
-
-/** Of each thing over all steps, the dearest first. */
-export function* groupsOf(rows: readonly ExploredRow[]): Work<readonly ExploredRow[]> {
-  const groups = new Map<string, ExploredRow>()
-  for (const row of rows) {
-    const known = groups.get(row.id)
-    groups.set(row.id, known === undefined ? { ...row, hour: 0 } : { ...known, ...addSums(known, row) })
-    yield
-  }
-  return yield* ordered(groups.values(), byCost)
 }

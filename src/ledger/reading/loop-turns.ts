@@ -68,3 +68,33 @@ export function* ordered<T extends object>(rows: Iterable<T>, compare: (a: T, b:
   }
   return from
 }
+
+/** The first few in order, and the others as they come, which are compared about once each. */
+export function* firstOf<T>(
+  rows: readonly T[],
+  compare: (a: T, b: T) => number,
+  most: number,
+): Work<Readonly<{ first: readonly T[]; others: readonly T[] }>> {
+  const first: T[] = []
+  const others: T[] = []
+  for (const row of rows) {
+    const last = first.at(-1)
+    const isAmong = last === undefined || first.length < most || compare(row, last) < 0
+    yield
+    if (!isAmong) {
+      others.push(row)
+      continue
+    }
+    let [from, to] = [0, first.length]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      const other = first[middle]
+      if (other !== undefined && compare(other, row) <= 0) from = middle + 1
+      else to = middle
+      yield
+    }
+    first.splice(from, 0, row)
+    if (first.length > most) others.push(...first.splice(most))
+  }
+  return { first, others }
+}

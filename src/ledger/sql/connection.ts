@@ -33,3 +33,14 @@ export interface Connection {
 
 /** Drizzle over the connection; the SQL of its statements is common to both stores. */
 export const ormOf = (connection: Connection) => drizzle(connection as Database)
+
+/**
+ * A statement that gives integers as numbers, those beyond 53 bits as the nearest one. Undefined: on Postgres, where rows come over a socket, so that what can be added up there
+ * is not read row by row. The text must be no other statement's.
+ */
+export function numbersOf<Row, B extends Bindings>(connection: Connection, text: string): Statement<Row, Given<B>> | undefined {
+  const statement = connection.query<Row, B>(text)
+  if (!('safeIntegers' in statement)) return undefined
+  ;(statement as unknown as SqliteStatement).safeIntegers(false)
+  return statement
+}

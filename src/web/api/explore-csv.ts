@@ -3,7 +3,7 @@
 import { type Cell, csvLine } from '../../core/csv.ts'
 import { type Dimension, stepText } from '../../core/explore.ts'
 import { toExactUsdText } from '../../core/money.ts'
-import type { ExploreRow, ExploreSums } from '../../ledger/reading/explore-reads.ts'
+import type { ExploreRow, ExploreSums } from '../../ledger/reading/explore-rows.ts'
 import { ROWS_OF_TURN } from '../../ledger/reading/loop-turns.ts'
 import { csvFile, type FileOptions } from './csv-file.ts'
 import type { Explore } from './explore-query.ts'

@@ -1,36 +1,46 @@
 /**
- * What was used by what was asked, as a page and the operator's API show it: sums of things, and for a chart the same by step. All of it comes from the same rows as the file, with
+ * What was used by what was asked, as a page and the operator's API show it: sums of things, and for a chart the same by step. All of it comes from the same sums as the file, with
  * exact amounts, so that they agree to the last digit. Rules: pages.md "Explore".
  */
 
 import { type Measure, SERIES_MAX, SHOWN_ROWS_MAX, stepsBetween, stepText } from '../../core/explore.ts'
-import { toExactUsdText } from '../../core/money.ts'
+import { picos, toExactUsdText } from '../../core/money.ts'
 import { dayText } from '../../core/utc.ts'
 import { tokens } from '../../http/usage-documents.ts'
-import { addSums, type ExploredRow, groupsOf, NOTHING_USED, sumExplored } from '../../ledger/reading/explore.ts'
-import type { ExploreRow, ExploreSums } from '../../ledger/reading/explore-reads.ts'
-import { ordered } from '../../ledger/reading/loop-turns.ts'
+import { addSums, byCost, type ExploredGroup, sumExplored } from '../../ledger/reading/explore.ts'
+import type { ExploreRow, ExploreSums } from '../../ledger/reading/explore-rows.ts'
+import { addSteps, NO_VALUE, type StepValue, type StepValues } from '../../ledger/reading/explore-slices.ts'
+import { firstOf } from '../../ledger/reading/loop-turns.ts'
 import type { Explore } from './explore-query.ts'
 
-/** `isOperators`: with what the requests cost at their upstreams. */
-export function* exploreDocument(rows: readonly ExploredRow[], explore: Explore, isOperators: boolean) {
+/** `found`: the answer of `wholeGroups` to the same question. `isOperators`: with what the requests cost at their upstreams. */
+export function* exploreDocument(found: readonly ExploredGroup[], explore: Explore, isOperators: boolean) {
   const { measure } = explore
-  const byCost = yield* groupsOf(rows)
-  // Groups with the same count stay in the order of their cost.
-  const groups = measure === 'spend' ? byCost : yield* ordered(byCost, (a, b) => (countOf(b, measure) ?? -1) - (countOf(a, measure) ?? -1))
-  const ofPlace = yield* sumsByPlace(rows, new Set(groups.slice(0, SERIES_MAX).map(({ id }) => id)))
-  const valueAt = (hour: number, id: string): string | null => textOf(ofPlace.get(placeOf(hour, id)) ?? NOTHING_USED, measure)
-  return yield* documentOf({ groups, valueAt }, explore, isOperators)
+  const { first: groups, others } = yield* firstOf(found, orderOf(measure), SHOWN_ROWS_MAX)
+  const values = yield* valuesOf(groups, others)
+  const valueAt = (hour: number, id: string): string | null => textOf(values.get(id)?.get(hour) ?? NO_VALUE, measure)
+  return yield* documentOf({ groups, others, valueAt }, explore, isOperators)
 }
 
-export const placeOf = (hour: number, id: string): string => `${hour} ${id}`
+/** Groups with the same count are in the order of their cost. */
+function orderOf(measure: Measure): (a: ExploredGroup, b: ExploredGroup) => number {
+  if (measure === 'spend') return byCost
+  return (a, b) => (countOf(b, measure) ?? -1) - (countOf(a, measure) ?? -1) || byCost(a, b)
+}
 
-/** `groups`: the sums of each thing, in their order. `valueAt`: what the chart shows of a thing in a step; of the id `''` for all that have no series of their own. */
-export type Shown = Readonly<{ groups: readonly ExploredRow[]; valueAt: (hour: number, id: string) => string | null }>
+/**
+ * `groups`: the sums of the first things, in their order; `others`: those of all others. `valueAt`: what the chart shows of a thing in a step; of the id `''` for all that have
+ * no series of their own.
+ */
+export type Shown = Readonly<{
+  groups: readonly ExploredGroup[]
+  others: readonly ExploredGroup[]
+  valueAt: (hour: number, id: string) => string | null
+}>
 
-export function* documentOf({ groups, valueAt }: Shown, { asked, step, measure, fromDay, toDay }: Explore, isOperators: boolean) {
+export function* documentOf({ groups, others, valueAt }: Shown, { asked, step, measure, fromDay, toDay }: Explore, isOperators: boolean) {
   const shown = groups.slice(0, SERIES_MAX)
-  const rest = groups.slice(SHOWN_ROWS_MAX)
+  const ofOthers = yield* sumExplored(others)
   const places = stepsBetween(asked.fromHour, asked.toHour, step)
   const sums = (of: ExploreSums) => ({ ...sumsDocument(of), ...(isOperators ? costDocument(of) : {}) })
   const seriesOf = function* (things: ReturnType<typeof thingsOf> | null, id: string) {
@@ -45,7 +55,7 @@ export function* documentOf({ groups, valueAt }: Shown, { asked, step, measure, 
   for (const group of shown) series.push(yield* seriesOf(thingsOf(group), group.id))
   if (groups.length > SERIES_MAX) series.push(yield* seriesOf(null, ''))
   const data: ({ things: ReturnType<typeof thingsOf> } & ReturnType<typeof sums>)[] = []
-  for (const group of groups.slice(0, SHOWN_ROWS_MAX)) {
+  for (const group of groups) {
     data.push({ things: thingsOf(group), ...sums(group) })
     yield
   }
@@ -60,20 +70,22 @@ export function* documentOf({ groups, valueAt }: Shown, { asked, step, measure, 
     /** Null: all others. Values are exact decimal texts, of a rate in thousandths; null where there is none. */
     series,
     data,
-    others: rest.length === 0 ? null : { count: rest.length, ...sums(yield* sumExplored(rest)) },
-    total: sums(yield* sumExplored(groups)),
+    others: others.length === 0 ? null : { count: others.length, ...sums(ofOthers) },
+    total: sums(addSums(yield* sumExplored(groups), ofOthers)),
   }
 }
 
-/** By step and thing; what is none of `ids` has the id `''`. */
-function* sumsByPlace(rows: readonly ExploredRow[], ids: ReadonlySet<string>) {
-  const sums = new Map<string, ExploreSums>()
-  for (const row of rows) {
-    const place = placeOf(row.hour, ids.has(row.id) ? row.id : '')
-    sums.set(place, addSums(sums.get(place) ?? NOTHING_USED, row))
+/** By the id of a thing and by step; those of all that have no series have the id `''`. */
+export function* valuesOf(groups: readonly ExploredGroup[], others: readonly ExploredGroup[] = []) {
+  const values = new Map<string, StepValues>()
+  for (const [index, { id, steps }] of [...groups, ...others].entries()) {
+    yield* addSteps(
+      values.getOrInsertComputed(index < SERIES_MAX ? id : '', () => new Map()),
+      steps,
+    )
     yield
   }
-  return sums
+  return values
 }
 
 const thingsOf = ({ things }: ExploreRow) => things.map(({ id, name }) => ({ id, name }))
@@ -81,15 +93,15 @@ const thingsOf = ({ things }: ExploreRow) => things.map(({ id, name }) => ({ id,
 const cacheWrite = ({ usage }: ExploreSums): number => usage.cacheWrite5m + usage.cacheWrite1h
 
 /** Of the prompts' tokens those that were read from a cache, in thousandths; null: there were no prompts. */
-function cacheHits(of: ExploreSums): number | null {
-  const prompts = of.usage.input + of.usage.cacheRead + cacheWrite(of)
-  return prompts === 0 ? null : Math.round((of.usage.cacheRead * 1_000) / prompts)
-}
+const cacheHits = ({ usage, ...of }: ExploreSums): number | null =>
+  thousandths(usage.cacheRead, usage.input + usage.cacheRead + cacheWrite({ usage, ...of }))
+const thousandths = (part: number, all: number): number | null => (all === 0 ? null : Math.round((part * 1_000) / all))
 
-function textOf(of: ExploreSums, measure: Measure): string | null {
-  if (measure === 'spend') return toExactUsdText(of.costPicos)
-  const count = countOf(of, measure)
-  return count === null ? null : String(count)
+function textOf({ value, all }: StepValue, measure: Measure): string | null {
+  if (measure === 'spend') return toExactUsdText(picos(BigInt(value)))
+  if (measure !== 'cache_hits') return String(value)
+  const rate = thousandths(Number(value), Number(all))
+  return rate === null ? null : String(rate)
 }
 
 function countOf(of: ExploreSums, measure: Exclude<Measure, 'spend'>): number | null {

@@ -3,8 +3,9 @@
 import { Elysia, type Static } from 'elysia'
 import { CUSTOMERS_DIMENSIONS, DIMENSIONS, isTrafficMeasure, TRAFFIC_MEASURES } from '../../core/explore.ts'
 import { dayText } from '../../core/utc.ts'
-import { byTime, CUSTOMERS_ROWS_MAX, type ExploredRow, ROWS_MAX, wholeExplored } from '../../ledger/reading/explore.ts'
+import { byTime, CUSTOMERS_ROWS_MAX, type ExploredRow, ROWS_MAX, wholeExplored, wholeGroups } from '../../ledger/reading/explore.ts'
 import { inTurns } from '../../ledger/reading/loop-turns.ts'
+import type { Unread } from '../../ledger/reading/reports.ts'
 import type { Site } from '../site.ts'
 import { missing, refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
@@ -17,18 +18,19 @@ import { EXPLORE_QUERY, type Explore, exploreOf } from './explore-query.ts'
 import { askingTraffic } from './traffic.ts'
 import { refuseUnread } from './unread.ts'
 
-type Found = Readonly<{ rows: readonly ExploredRow[]; explore: Explore; isOperators: boolean }>
+/** A question that its asker may ask. */
+type Asked = Readonly<{ explore: Explore; whole: Parameters<typeof wholeExplored>[2]; isOperators: boolean }>
 
 const TOO_MUCH = 'This makes more than 50,000 rows. Choose a longer step, fewer days or a filter'
 const TOO_MUCH_FOR_CUSTOMERS = 'This makes more than 5,000 rows. Choose a shorter time, a longer step or fewer groups'
 
 /** `accountId`: undefined for operators, who see all. */
-async function explored(
+async function askedOf(
   { world }: Site,
   caller: Caller,
   query: Static<typeof EXPLORE_QUERY>,
   accountId?: string,
-): Promise<Found | Response> {
+): Promise<Asked | Response> {
   const isOperators = accountId === undefined
   const explore = isOperators
     ? exploreOf(query, world.clock.now(), DIMENSIONS, TRAFFIC_MEASURES)
@@ -40,19 +42,27 @@ async function explored(
   if (isOwn === false) return missing()
   if (isOwn !== true) return refuseUnread(isOwn)
   const asked = isOperators ? explore.asked : { ...explore.asked, only: { ...explore.asked.only, account: [accountId] } }
-  const rows = await wholeExplored(world.reports, clientOf(caller), {
-    query: asked,
-    rowsMax: isOperators ? ROWS_MAX : CUSTOMERS_ROWS_MAX,
-  })
-  if (rows === 'tooMuch') return refuse(400, isOperators ? TOO_MUCH : TOO_MUCH_FOR_CUSTOMERS, { field: 'step' })
-  return typeof rows === 'string' ? refuseUnread(rows) : { rows, explore, isOperators }
+  return { explore, whole: { query: asked, rowsMax: isOperators ? ROWS_MAX : CUSTOMERS_ROWS_MAX }, isOperators }
 }
 
-const documentOf = (found: Found | Response) =>
-  found instanceof Response ? found : inTurns(exploreDocument(found.rows, found.explore, found.isOperators))
+const refused = (why: 'tooMuch' | Unread, isOperators: boolean): Response =>
+  why === 'tooMuch' ? refuse(400, isOperators ? TOO_MUCH : TOO_MUCH_FOR_CUSTOMERS, { field: 'step' }) : refuseUnread(why)
 
-const orderedByTime = async (found: Found | Response): Promise<Found | Response> =>
-  found instanceof Response ? found : { ...found, rows: await inTurns(byTime(found.rows)) }
+async function documentOf({ world }: Site, caller: Caller, asked: Asked | Response) {
+  if (asked instanceof Response) return asked
+  const { explore, whole, isOperators } = asked
+  const groups = await wholeGroups(world.reports, clientOf(caller), { ...whole, measure: explore.measure })
+  return typeof groups === 'string' ? refused(groups, isOperators) : inTurns(exploreDocument(groups, explore, isOperators))
+}
+
+type Found = Omit<Asked, 'whole'> & Readonly<{ rows: readonly ExploredRow[] }>
+
+async function rowsByTime({ world }: Site, caller: Caller, asked: Asked | Response): Promise<Found | Response> {
+  if (asked instanceof Response) return asked
+  const { whole, ...known } = asked
+  const rows = await wholeExplored(world.reports, clientOf(caller), whole)
+  return typeof rows === 'string' ? refused(rows, known.isOperators) : { ...known, rows: await inTurns(byTime(rows)) }
+}
 
 function fileOf({ rows, explore, isOperators }: Found, onEnd: () => void): Response {
   const name = `explore-${dayText(explore.fromDay)}-${dayText(explore.toDay)}.csv`
@@ -61,13 +71,13 @@ function fileOf({ rows, explore, isOperators }: Found, onEnd: () => void): Respo
 
 const asking = (site: Site, lines: ExploreLines) => ({
   document: (caller: Caller, query: Static<typeof EXPLORE_QUERY>, accountId?: string) =>
-    lines.run(caller, async () => documentOf(await explored(site, caller, query, accountId))),
+    lines.run(caller, async () => documentOf(site, caller, await askedOf(site, caller, query, accountId))),
   file: (request: Request, caller: Caller, query: Static<typeof EXPLORE_QUERY>, accountId?: string) =>
     lines.file({
       request,
       caller,
       whose: accountId ?? clientOf(caller),
-      find: async () => orderedByTime(await explored(site, caller, query, accountId)),
+      find: async () => rowsByTime(site, caller, await askedOf(site, caller, query, accountId)),
       fileOf,
     }),
 })

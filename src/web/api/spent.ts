@@ -4,19 +4,19 @@
  */
 
 import { Elysia, t } from 'elysia'
-import { SERIES_MAX, type Step } from '../../core/explore.ts'
+import { SERIES_MAX, SHOWN_ROWS_MAX, type Step } from '../../core/explore.ts'
 import { type Picos, picos, toExactUsdText, ZERO } from '../../core/money.ts'
 import { dayAt, isoTime } from '../../core/utc.ts'
 import { HOUR_MS } from '../../core/windows.ts'
-import { type ExploredRow, type ExploreFound, groupsOf, ROWS_MAX, wholeExplored } from '../../ledger/reading/explore.ts'
+import { byCost, type ExploredRow, wholeGroups } from '../../ledger/reading/explore.ts'
 import type { ExploreQuery } from '../../ledger/reading/explore-reads.ts'
-import { inTurns } from '../../ledger/reading/loop-turns.ts'
+import { firstOf, inTurns } from '../../ledger/reading/loop-turns.ts'
 import type { Unread } from '../../ledger/reading/reports.ts'
 import type { Site } from '../site.ts'
 import { refuse } from './answers.ts'
 import { type Caller, callerMacro } from './caller.ts'
 import { NO_STORE, oneOf } from './console-acts.ts'
-import { documentOf, placeOf, type Shown } from './explore-document.ts'
+import { documentOf, type Shown, valuesOf } from './explore-document.ts'
 import { clientOf, type ExploreLines } from './explore-lines.ts'
 import { SPAN_FIELDS, type Times, timesOf } from './span-times.ts'
 import { refuseUnread } from './unread.ts'
@@ -36,8 +36,8 @@ export function spentRoutes({ world, people }: Site, lines: ExploreLines) {
     const hours = toHour - fromHour + 1
     const step: Step = hours > HOURLY_MAX ? 'day' : 'hour'
     const asked = { fromHour, toHour, by: [by], step, only: {} }
-    const whole: Asking = (changed) => wholeExplored(reports, clientOf(caller), { query: { ...asked, ...changed }, rowsMax: ROWS_MAX })
-    const before = await whole({ fromHour: fromHour - hours, toHour: fromHour - 1, step: null })
+    const whole: Asking = (changed) => wholeGroups(reports, clientOf(caller), { query: { ...asked, ...changed }, measure: 'spend' })
+    const before = await whole({ fromHour: fromHour - hours, toHour: fromHour - 1, step: null, isCostAlone: true })
     if (typeof before === 'string') return refused(before)
     const now = await shownOf(whole, by)
     if (typeof now === 'string') return refused(now)
@@ -75,7 +75,7 @@ const refused = (why: 'tooMuch' | Unread): Response =>
   why === 'tooMuch' ? refuse(400, 'There are more than 50,000 of these. Choose a shorter time', { field: 'by' }) : refuseUnread(why)
 
 /** `changed`: in what a question differs from the page's. */
-type Asking = (changed: Partial<ExploreQuery>) => Promise<ExploreFound | Unread>
+type Asking = (changed: Partial<ExploreQuery>) => ReturnType<typeof wholeGroups>
 type Found = Shown | 'tooMuch' | Unread
 
 /**
@@ -84,39 +84,32 @@ type Found = Shown | 'tooMuch' | Unread
  */
 async function shownOf(whole: Asking, by: By): Promise<Found> {
   const isOfFew = by === 'model'
-  const rows = await whole(isOfFew ? {} : { step: null })
-  if (typeof rows === 'string') return rows
-  const groups = await inTurns(groupsOf(rows))
+  const found = await whole(isOfFew ? {} : { step: null })
+  if (typeof found === 'string') return found
+  const { first: groups, others } = await inTurns(firstOf(found, byCost, SHOWN_ROWS_MAX))
   const dearest = groups.slice(0, SERIES_MAX)
   const ofSeries =
-    isOfFew || dearest.length === 0 ? rows : await whole({ only: { [by]: dearest.map(({ things }) => things[0]?.id ?? '') } })
+    isOfFew || dearest.length === 0
+      ? groups
+      : await whole({ only: { [by]: dearest.map(({ things }) => things[0]?.id ?? '') }, isCostAlone: true })
   if (typeof ofSeries === 'string') return ofSeries
-  const ofAll = isOfFew || groups.length <= SERIES_MAX ? [] : await whole({ by: [] })
+  const ofAll = isOfFew || groups.length <= SERIES_MAX ? [] : await whole({ by: [], isCostAlone: true })
   if (typeof ofAll === 'string') return ofAll
-  const costs = await inTurns(costsByPlace(ofSeries, ofAll, new Set(dearest.map(({ id }) => id))))
-  return { groups, valueAt: (hour, id) => toExactUsdText(costs.get(placeOf(hour, id)) ?? ZERO) }
+  const values = await inTurns(valuesOf(ofSeries, isOfFew ? others : []))
+  const costOf = (id: string, hour: number): bigint => BigInt(values.get(id)?.get(hour)?.value ?? 0)
+  const ofTime = await inTurns(valuesOf(ofAll))
+  const restAt = (hour: number): bigint => {
+    const all = [...ofTime.values()].reduce((sum, of) => sum + BigInt(of.get(hour)?.value ?? 0), 0n)
+    return dearest.reduce((rest, { id }) => rest - costOf(id, hour), all)
+  }
+  const valueAt = (hour: number, id: string) => toExactUsdText(picos(id === '' && ofAll.length > 0 ? restAt(hour) : costOf(id, hour)))
+  return { groups, others, valueAt }
 }
 
-/** By step and thing; what is none of `ids` has the id `''`. `ofAll`: sums of each step, where the others are in no row of `ofSeries`. */
-function* costsByPlace(ofSeries: readonly ExploredRow[], ofAll: readonly ExploredRow[], ids: ReadonlySet<string>) {
+/** The cost of each thing over a whole span. */
+function* costsOf(groups: readonly ExploredRow[]) {
   const costs = new Map<string, Picos>()
-  const add = (place: string, cost: bigint): unknown => costs.set(place, picos((costs.get(place) ?? ZERO) + cost))
-  for (const { hour, costPicos } of ofAll) {
-    add(placeOf(hour, ''), costPicos)
-    yield
-  }
-  for (const { hour, id, costPicos } of ofSeries) {
-    add(placeOf(hour, ids.has(id) ? id : ''), costPicos)
-    if (ofAll.length > 0) add(placeOf(hour, ''), -costPicos)
-    yield
-  }
-  return costs
-}
-
-/** The cost of each thing over a whole span, of which it has one row. */
-function* costsOf(rows: readonly ExploredRow[]) {
-  const costs = new Map<string, Picos>()
-  for (const { things, costPicos } of rows) {
+  for (const { things, costPicos } of groups) {
     costs.set(things[0]?.id ?? '', costPicos)
     yield
   }

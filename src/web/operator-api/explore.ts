@@ -3,7 +3,7 @@
 import { Type } from '@sinclair/typebox'
 import { Elysia, type Static, t } from 'elysia'
 import { CUSTOMERS_DIMENSIONS, DIMENSIONS } from '../../core/explore.ts'
-import { CUSTOMERS_ROWS_MAX, ROWS_MAX, wholeExplored } from '../../ledger/reading/explore.ts'
+import { CUSTOMERS_ROWS_MAX, ROWS_MAX, wholeGroups } from '../../ledger/reading/explore.ts'
 import { inTurns } from '../../ledger/reading/loop-turns.ts'
 import { OneByOne } from '../../ledger/reading/one-by-one.ts'
 import { exploreDocument } from '../api/explore-document.ts'
@@ -61,14 +61,15 @@ export function exploreRoutes({ world: { reports, clock }, macro }: Parts) {
     if (isSeen === false) return missing()
     if (isSeen !== true) return unread(isSeen)
     const only = isBound ? { ...asked.only, account: asked.only.account ?? accountIds } : asked.only
-    const rows = await wholeExplored(reports, caller.client, {
+    const groups = await wholeGroups(reports, caller.client, {
       query: { ...asked, only },
+      measure: explore.measure,
       rowsMax: isBound ? CUSTOMERS_ROWS_MAX : ROWS_MAX,
     })
-    if (rows === 'tooMuch')
+    if (groups === 'tooMuch')
       return wrong('step', `This makes more than ${isBound ? '5,000' : '50,000'} rows: ask for a longer step, fewer days or a filter`)
-    if (typeof rows === 'string') return unread(rows)
-    return inTurns(exploreDocument(rows, explore, !isBound))
+    if (typeof groups === 'string') return unread(groups)
+    return inTurns(exploreDocument(groups, explore, !isBound))
   }
   const inLine = (caller: ApiCaller, work: () => ReturnType<typeof look>) => questions.run(caller.client, work, () => unread('tooMany'))
   return new Elysia({ name: 'operator api explore' })
