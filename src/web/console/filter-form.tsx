@@ -49,8 +49,10 @@ const Inputs = <Name extends string>({ path, filters, children }: Options<Name |
       }}
     >
       {children(input)}
-      <Field label="From" type="date" {...input('from')} />
-      <Field label="To" type="date" {...input('to')} />
+      <div class="range">
+        <Field label="From" type="date" {...input('from')} />
+        <Field label="To" type="date" {...input('to')} />
+      </div>
       <button type="submit" class="primary">
         Filter
       </button>

@@ -2,6 +2,7 @@
 
 import { useLocation } from 'preact-iso/router'
 import type { Order } from './columns.ts'
+import { leftOutWords } from './left-out.ts'
 import { showCount } from './show-time.ts'
 
 /** What the gateway says of an ordered list; null: it is in its own order, and whole. */
@@ -42,17 +43,19 @@ export const LeftOut = ({
   isHiding,
   show,
   what,
-}: Readonly<{ ordered: Ordered; isHiding: boolean; show: (all: boolean) => void; what: string }>) =>
-  isHiding && (ordered?.left_out ?? 0) === 0 ? null : (
+}: Readonly<{ ordered: Ordered; isHiding: boolean; show: (all: boolean) => void; what: string }>) => {
+  const count = ordered?.left_out ?? 0
+  if (isHiding && count === 0) return null
+  const { said, button } = isHiding ? leftOutWords(count, what) : { said: `Disabled ${what} are shown.`, button: 'Hide them' }
+  return (
     <p class="quiet">
-      {isHiding ? `${leftOutText(ordered?.left_out ?? 0, what)} not shown. ` : `Disabled ${what} are shown. `}
+      {said}{' '}
       <button type="button" class="as-link" onClick={() => show(isHiding)}>
-        {isHiding ? 'Show them' : 'Hide them'}
+        {button}
       </button>
     </p>
   )
-
-const leftOutText = (count: number, what: string): string => `${showCount(count)} disabled ${count === 1 ? what.replace(/s$/, '') : what}`
+}
 
 /** The dearest requests of what is shown, in one click, and the way back. */
 export const DearestFirst = ({ order }: Readonly<{ order: Order }>) => (

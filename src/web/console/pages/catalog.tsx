@@ -147,7 +147,7 @@ const Plans = ({ plans }: Readonly<{ plans: Catalog['plans'] }>) => (
       label="Plans"
       columns={[
         { name: 'Plan', cell: ({ name }: Catalog['plans'][number]) => name },
-        { name: 'Models', cell: ({ models }) => (models.length === 1 && models[0] === '*' ? 'all' : models.join(', ')) },
+        { name: 'Models', cell: ({ models }) => modelsOfPlan(models) },
         {
           name: 'A request, at most',
           isFigure: true,
@@ -160,6 +160,11 @@ const Plans = ({ plans }: Readonly<{ plans: Catalog['plans'] }>) => (
     />
   </section>
 )
+
+function modelsOfPlan(models: readonly string[]): string {
+  if (models.length === 0) return 'none: its keys can ask no model'
+  return models.length === 1 && models[0] === '*' ? 'all' : models.join(', ')
+}
 
 const Limits = ({ limits }: Readonly<{ limits: Catalog['limits'] }>) => (
   <section class="stack" aria-label="Limits">

@@ -8,7 +8,7 @@ import { useLocation } from 'preact-iso/router'
 import { useAsked } from '../../parts/ask.ts'
 import { coloursOf, OTHERS_COLOUR } from '../../parts/colours.ts'
 import { showCount, showMoment } from '../../parts/show-time.ts'
-import { Show } from '../../parts/state.tsx'
+import { Empty, Show } from '../../parts/state.tsx'
 import { addressOf } from '../filters.ts'
 import { againMs, askHistory, type History, type HistoryView, type Line, SPANS, sumOf, viewOf } from '../history-api.ts'
 import { Accounts, Lines, Reasons, requestsOf } from './history-tables.tsx'
@@ -83,7 +83,14 @@ const Happened = ({ history, view, show }: Showing & Readonly<{ history: History
   const marks = useMemo(() => history.marks.map(({ at: moment, kind }) => ({ at: moment, isBad: kind === 'lost' })), [history])
   const requests = useMemo(() => requestSeries(all), [all])
   const times = useMemo(() => timeSeries(all), [all])
-  const chart = { parts, partS: part_s, marks, point: setAt, choose: (from: string, to: string) => show({ from, to }) }
+  const chart = {
+    parts,
+    partS: part_s,
+    marks,
+    endsNow: view.to === undefined,
+    point: setAt,
+    choose: (from: string, to: string) => show({ from, to }),
+  }
   return (
     <>
       <div class="halves">
@@ -98,11 +105,17 @@ const Happened = ({ history, view, show }: Showing & Readonly<{ history: History
       </div>
       <Marks history={history} />
       <SpentOf view={view} show={show} marks={marks} turn={history} />
-      <Reasons history={history} />
-      <div class="halves">
-        <Lines history={history} by={view.by} />
-        <Accounts history={history} />
-      </div>
+      {history.lines.length === 0 ? (
+        <Empty title="No request ended in this span" />
+      ) : (
+        <div class="halves">
+          <div class="stack">
+            <Lines history={history} by={view.by} />
+            <Reasons history={history} />
+          </div>
+          <Accounts history={history} />
+        </div>
+      )}
     </>
   )
 }

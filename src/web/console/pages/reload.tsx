@@ -138,7 +138,7 @@ const Previewed = ({ preview: { problems, things, needs_restart, without_effect 
   )
 }
 
-const MOODS = { added: 'good', removed: 'bad', changed: 'wary' } as const
+const MOODS = { added: 'quiet', removed: 'bad', changed: 'wary' } as const
 
 const ThingChanged = ({ thing }: Readonly<{ thing: Thing }>) => (
   <article class="change">
@@ -173,7 +173,7 @@ const Values = ({ change, isNew }: Readonly<{ change: Setting; isNew: boolean }>
     {change.percent !== null && change.percent !== 0 && (
       <>
         {' '}
-        <Badge mood={change.percent > 0 ? 'wary' : 'good'} text={percentWords(change.percent)} />
+        <Badge mood={change.percent > 0 ? 'wary' : 'quiet'} text={percentWords(change.percent)} />
       </>
     )}
   </>

@@ -35,6 +35,7 @@ const ONLY = [
 export const RequestsPage = () => {
   const { query } = useLocation()
   const filters = filtersOf(FIELDS, query)
+  const order = { ...useListChoice('order'), onlyFalls: true }
   return (
     <>
       <PageHead title="Requests" lede="Of keys or accounts by the moment they were booked, all of them by the moment they came." />
@@ -53,7 +54,10 @@ export const RequestsPage = () => {
             </>
           )}
         </FilterForm>
-        <OpenById />
+        <div class="controls">
+          <DearestFirst order={order} />
+          <OpenById />
+        </div>
       </div>
       <RequestList query={filters} />
     </>
@@ -66,7 +70,7 @@ const OpenById = () => {
   const [id, setId] = useState('')
   return (
     <form
-      class="inline"
+      class="inline beside"
       onSubmit={(event) => {
         event.preventDefault()
         if (id.trim() !== '') route(`/console/requests/${encodeURIComponent(id.trim())}`)
@@ -94,7 +98,6 @@ export const RequestList = ({ query, shownMax, turn = 0 }: Readonly<{ query: Fil
     <Show loaded={loaded} again={again} lines={10}>
       {({ data, next_cursor, ordered }) => (
         <>
-          {shownMax === undefined && <DearestFirst order={order} />}
           <OrderedSince ordered={ordered} />
           {data.length === 0 ? (
             <Empty title={next_cursor === null ? 'No request was found' : 'None among the last 10,000'}>

@@ -7,7 +7,7 @@ import { titlesOf } from '../../parts/explore-titles.ts'
 import { exploreSearch, idsText } from '../../parts/explore-view.ts'
 import { showCount, showMoment } from '../../parts/show-time.ts'
 import { showUsd, sumUsd, usdNumber } from '../../parts/show-usd.ts'
-import { Show } from '../../parts/state.tsx'
+import { Empty, Show } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
 import { hasUpstreamCost, knownCostNote, upstreamCostOf } from '../../parts/upstream-cost.ts'
 import { Usd } from '../../parts/usd.tsx'
@@ -38,8 +38,8 @@ export const SpentOf = ({ view, show, marks, turn }: Showing & Readonly<{ marks:
       <Show loaded={loaded} again={again} lines={10}>
         {(found) => (
           <div class="halves">
-            <SpentChart found={found} show={show} marks={marks} />
-            <SpentTable found={found} />
+            <SpentChart found={found} show={show} marks={marks} endsNow={view.to === undefined} />
+            {found.data.length === 0 ? <NothingSpent /> : <SpentTable found={found} />}
           </div>
         )}
       </Show>
@@ -47,7 +47,15 @@ export const SpentOf = ({ view, show, marks, turn }: Showing & Readonly<{ marks:
   )
 }
 
-const SpentChart = ({ found, show, marks }: Readonly<{ found: Spent; show: Showing['show']; marks: Marks }>) => {
+const NothingSpent = () => (
+  <Empty title="Nothing was spent in this span">
+    <p>Who spent most stands here once a request is charged. A longer span may have some.</p>
+  </Empty>
+)
+
+type Charted = Readonly<{ found: Spent; show: Showing['show']; marks: Marks; endsNow: boolean }>
+
+const SpentChart = ({ found, show, marks, endsNow }: Charted) => {
   const [pointed, setAt] = useState<number | null>(null)
   const { by, places, series, step_s, total } = found
   const at = pointed !== null && pointed < places.length ? pointed : null
@@ -87,6 +95,7 @@ const SpentChart = ({ found, show, marks }: Readonly<{ found: Spent; show: Showi
         isStacked={true}
         showValue={(value) => showUsd(value.toFixed(6))}
         marks={marks}
+        endsNow={endsNow}
         point={setAt}
         choose={(from, to) => show({ from, to })}
       />

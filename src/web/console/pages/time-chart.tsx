@@ -24,6 +24,8 @@ type Chart = Readonly<{
   isStacked: boolean
   showValue: (value: number) => string
   marks: readonly ChartMark[]
+  /** Whether the last part is the one that runs: the axis says where "now" is. */
+  endsNow: boolean
   /** Called with the part that is pointed at; null: none. */
   point: (index: number | null) => void
   /** Called with a span that was drawn over, in ISO 8601. */
@@ -34,11 +36,11 @@ type Chart = Readonly<{
 const STROKE_PX_MIN = 8
 
 export const TimeChart = (chart: Chart) => {
-  const { parts, partS, series, marks, isStacked, point, choose } = chart
+  const { parts, partS, series, marks, endsNow, isStacked, point, choose } = chart
   const zone = isUtc.value
   const drawn = useMemo(
     () => ({ options: (element: HTMLElement) => optionsOf(element, chart), data: dataOf(chart) }),
-    [parts, series, marks, zone],
+    [parts, series, marks, endsNow, zone],
   )
   return (
     <div class="chart-stepped">
@@ -72,9 +74,10 @@ function dataOf({ parts, series, isStacked }: Chart): UPlot.AlignedData {
   return [times, ...tops.reverse()]
 }
 
-function optionsOf(element: HTMLElement, { parts, partS, series, isStacked, showValue, marks, choose }: Chart): UPlot.Options {
+function optionsOf(element: HTMLElement, { parts, partS, series, isStacked, showValue, marks, endsNow, choose }: Chart): UPlot.Options {
   const axis = axisOf(element)
   const [first = 0, end = 0] = [secondsOf(parts[0] ?? ''), secondsOf(parts.at(-1) ?? '') + partS]
+  const nowS = endsNow ? Math.min(end, Date.now() / 1_000) : undefined
   const isoAt = (second: number): string => new Date(Math.round(Math.min(Math.max(second, first), end)) * 1_000).toISOString()
   const bars = UPlot.paths.bars?.({ size: [0.8, 40], align: 1 })
   const ofSeries = ({ colour }: Series): UPlot.Series =>
@@ -94,7 +97,12 @@ function optionsOf(element: HTMLElement, { parts, partS, series, isStacked, show
           if (width >= STROKE_PX_MIN) choose(isoAt(plot.posToVal(left, 'x')), isoAt(plot.posToVal(left + width, 'x')))
         },
       ],
-      draw: [(plot) => drawMarks(plot, element, marks)],
+      draw: [
+        (plot) => {
+          drawMarks(plot, element, marks)
+          if (nowS !== undefined) drawNow(plot, nowS, axis)
+        },
+      ],
     },
     scales: { x: { range: () => [first, end] }, y: { range: (_, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
     axes: [
@@ -103,7 +111,7 @@ function optionsOf(element: HTMLElement, { parts, partS, series, isStacked, show
         size: 32,
         grid: { show: false },
         space: 64,
-        values: (_, seconds) => seconds.map((second) => tickText(second, end - first)),
+        values: (plot, seconds) => seconds.map((second) => (isBeforeNow(plot, second, nowS) ? tickText(second, end - first) : '')),
       },
       { ...axis, size: (_, texts) => widthOf(texts), values: (_, values) => values.map(showValue) },
     ],
@@ -120,6 +128,24 @@ const DAY_S = 86_400
 function tickText(second: number, spanS: number): string {
   const iso = new Date(second * 1_000).toISOString()
   return spanS > 2 * DAY_S ? showShortDay(iso) : showTime(iso)
+}
+
+/** The room of the word "now" to both sides, in which no tick has a text; nor has one that is still to come. */
+const NOW_PX = 48
+
+const isBeforeNow = (plot: UPlot, second: number, nowS: number | undefined): boolean =>
+  nowS === undefined || plot.valToPos(nowS, 'x') - plot.valToPos(second, 'x') >= NOW_PX
+
+/** The word stands where the texts of the ticks do. */
+function drawNow(plot: UPlot, nowS: number, { font, stroke }: Readonly<{ font: string; stroke: string }>): void {
+  const { ctx, bbox } = plot
+  ctx.save()
+  ctx.font = font.replace('12px', `${12 * devicePixelRatio}px`)
+  ctx.fillStyle = stroke
+  ctx.textAlign = 'center'
+  ctx.textBaseline = 'top'
+  ctx.fillText('now', plot.valToPos(nowS, 'x', true), bbox.top + bbox.height + 15 * devicePixelRatio)
+  ctx.restore()
 }
 
 /** Vertical lines, dashed where requests may be missing. */

@@ -32,7 +32,7 @@ export const UpstreamsPage = () => {
       <PageHead title="Upstreams" lede="Priority first, then the conversation’s own upstream, then the less loaded of two." />
       <Show loaded={loaded} again={again} lines={8}>
         {({ data }) => (
-          <div class="stack">
+          <div class="upstream-cards">
             {data.map((upstream) => (
               <UpstreamCard key={upstream.name} upstream={upstream} change={() => setChanging(upstream)} />
             ))}
@@ -125,7 +125,7 @@ const Lines = ({ name, lines }: Readonly<{ name: string; lines: readonly ModelRo
 )
 
 const BreakerState = ({ breaker, probeInMs }: Readonly<{ breaker: ModelRow['breaker']; probeInMs: number | null }>) => {
-  if (breaker === 'closed') return <Badge mood="good" text="closed" />
+  if (breaker === 'closed') return <Badge mood="quiet" text="closed" />
   return <Badge mood="bad" text={probeInMs === null ? breaker : `${breaker}, tried in ${showDuration(probeInMs)}`} />
 }
 

@@ -1,0 +1,106 @@
+/**
+ * The room of the console's pages: filters stand in few lines, of which none has a lone date, cards stand beside each other where a screen is wide, and what is empty says
+ * so in words. Rules: pages.md "History", "Tables", "Amounts".
+ */
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { historyPathOf } from '../../src/history/threaded-store.ts'
+import { openBrowser } from './chromium.ts'
+import { sampleBooks } from './sample-books.ts'
+import { type SampleConsole, sampleConsole } from './sample-console.ts'
+import { sampleHistory } from './sample-history.ts'
+
+setDefaultTimeout(60_000)
+
+let sample: SampleConsole
+let browser: Browser
+let page: Page
+beforeAll(async () => {
+  sample = await sampleConsole()
+  sampleHistory(historyPathOf(sample.gateway.ledgerPath), await sampleBooks(sample.gateway), Date.now())
+  await sample.pay()
+  browser = await openBrowser()
+  page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await page.goto(await sample.link())
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('Live', { exact: true }).waitFor()
+})
+afterAll(async () => {
+  await browser.close()
+  await sample.stop()
+})
+
+const go = (path: string): Promise<unknown> => page.goto(`${new URL(page.url()).origin}/console${path}`)
+async function edgesOf(locator: Locator) {
+  const { x = 0, y = 0, width = 0, height = 0 } = (await locator.boundingBox()) ?? {}
+  return { left: x, top: y, right: x + width, bottom: y + height }
+}
+
+for (const [width, lines] of [
+  [375, 6],
+  [1280, 2],
+  [1800, 2],
+] as const)
+  test(`the filters of requests are ${lines} lines on ${width} px, and both days of a span are in one`, async () => {
+    await page.setViewportSize({ width, height: 900 })
+    await go('/requests')
+    await page.locator('.rows').waitFor()
+    const [from, to] = [await edgesOf(page.getByLabel('From')), await edgesOf(page.getByLabel('To'))]
+    expect(to.top).toBe(from.top)
+    expect(to.left).toBeGreaterThan(from.right)
+    const bottoms = await page
+      .locator('form.filters > *')
+      .evaluateAll((all) => all.map((one) => Math.round(one.getBoundingClientRect().bottom)))
+    expect(new Set(bottoms).size).toBe(lines)
+    const [dearest, id] = [page.getByRole('button', { name: 'Dearest first' }), page.getByLabel('Request id')]
+    if (width > 375) expect((await edgesOf(dearest)).top).toBe((await edgesOf(id)).top)
+    expect((await edgesOf(id)).top).toBe((await edgesOf(page.getByRole('button', { name: 'Open', exact: true }))).top)
+  })
+
+test('cards of upstreams stand beside each other on a wide screen, and below each other on others', async () => {
+  for (const [width, areBeside] of [
+    [1280, false],
+    [1800, true],
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 })
+    await go('/upstreams')
+    const cards = page.locator('section.card')
+    await cards.nth(1).waitFor()
+    const [first, second] = [await edgesOf(cards.nth(0)), await edgesOf(cards.nth(1))]
+    expect([width, second.top === first.top, second.left >= first.right]).toEqual([width, areBeside, areBeside])
+  }
+})
+
+test('nothing spent, no request and a plan without models are said in words, not by an empty table', async () => {
+  await page.setViewportSize({ width: 1280, height: 900 })
+  const day = 86_400_000
+  const span = new URLSearchParams({
+    from: new Date(Date.now() - 390 * day).toISOString(),
+    to: new Date(Date.now() - 389 * day).toISOString(),
+  })
+  await go(`?${span}`)
+  await page.getByText('Nothing was spent in this span').waitFor()
+  await page.getByText('No request ended in this span').waitFor()
+  expect(await page.getByRole('region', { name: /Who spent most|Accounts with the most requests/ }).count()).toBe(0)
+  await go('/catalog')
+  await page.getByRole('row', { name: /^small none: its keys can ask no model/ }).waitFor()
+})
+
+test('why requests were refused takes half of the width, beside the accounts', async () => {
+  await go('')
+  const accounts = page.getByRole('region', { name: 'Accounts with the most requests' })
+  await accounts.waitFor()
+  const reasons = await edgesOf(page.getByRole('region', { name: 'Refused, by reason' }))
+  expect(reasons.right).toBeLessThan((await edgesOf(accounts)).left)
+})
+
+test('nothing is $0 where the dollars of its column are', async () => {
+  await go('/accounts')
+  const amounts = page.getByRole('region', { name: 'Accounts' }).locator('td:nth-child(5) data.usd')
+  await amounts.first().waitFor()
+  const found = await amounts.evaluateAll((all) => all.map((one) => [one.textContent, one.getBoundingClientRect()] as const))
+  expect(new Set(found.map(([text]) => text))).toEqual(new Set(['$0', '$0.000105']))
+  expect(new Set(found.map(([, { left }]) => Math.round(left))).size).toBe(1)
+  expect(await page.evaluate("getComputedStyle(document.querySelector('a.named code')).textDecorationLine")).toBe('none')
+})
