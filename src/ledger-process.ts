@@ -50,6 +50,8 @@ type Options = Readonly<{
   /** The process ids of relays that the ledger process before this one has left running. */
   relays: readonly number[]
   onStep: (step: string) => void
+  /** Called with the process id of a relay that was not heard of for too long. */
+  onCutOff: (pid: number) => void
   log: (line: string) => void
 }>
 
@@ -166,12 +168,13 @@ const previewOf =
 type Beside = { kept: KeptAnswers | undefined; ledger: Ledger | undefined }
 
 const hubAt =
-  ({ relays }: Options, beside: Beside, onFault: (fault: LedgerFault) => void) =>
+  ({ relays, onCutOff }: Options, beside: Beside, onFault: (fault: LedgerFault) => void) =>
   (path: string): RelayHub =>
     new RelayHub({
       path: socketBeside(path, RELAYS),
       state: new SharedState(keptForRelays(() => beside.kept, Date.now)),
       expected: relays,
+      onCutOff,
       now: Date.now,
       isSound: () => beside.ledger?.isSound() ?? true,
       onFault,

@@ -13,6 +13,8 @@ type Begun = Readonly<{
   onSilent: (step: string) => void
   /** Called when the process has its set reload. */
   onAsked: (order: ReloadOrder) => void
+  /** Called when the process says that it has cut off the process of this number. */
+  onCutOff: (pid: number) => void
 }>
 
 export class BegunProcess {
@@ -76,7 +78,8 @@ export class BegunProcess {
   async #hear(): Promise<void> {
     for await (const heard of heardIn(this.#child.stdout)) {
       if (heard.kind === 'asks') this.#begun.onAsked(heard.order)
-      if (this.#hasBegun || heard.kind === 'asks') continue
+      if (heard.kind === 'cutsOff') this.#begun.onCutOff(heard.pid)
+      if (this.#hasBegun || heard.kind === 'asks' || heard.kind === 'cutsOff') continue
       if (heard.kind === 'opens') {
         this.#step = heard.step
         this.#watchOn()

@@ -31,6 +31,8 @@ export type ProcessesOptions = Readonly<{
 type Delays = Readonly<{ firstMs: number; maxMs: number; steadyMs: number }>
 const LEADER = 0
 const SILENT_MS = 30_000
+/** How long a process that was cut off has to end by itself, as it does where it was suspended and wakes together with this one. */
+const WAKING_MS = 1_000
 const TIMER_MS_MAX = 2 ** 31 - 1
 const DELAYS: Delays = { firstMs: 200, maxMs: 30_000, steadyMs: 60_000 }
 
@@ -134,10 +136,23 @@ export class Processes {
       silentMs,
       onAsked: (order) => this.reload(order),
       onSilent: (step) => log.notice('a process hangs while it begins: it is killed and begun anew', { process: index, step }),
+      onCutOff: (pid) => this.#onCutOff(pid),
     })
     log.notice('a process begins', { process: index, pid: child.pid })
     this.#running.set(index, child)
     return child
+  }
+
+  /** Ends a relay that may not be one any more: it may stand still, and its socket would go on drawing its part of the new connections. */
+  #onCutOff(pid: number): void {
+    for (const [index, child] of this.#running) {
+      if (index === LEADER || child.pid !== pid) continue
+      const late = setTimeout(() => {
+        this.#options.log.notice('a process is cut off from the ledger and is killed', { process: index, pid })
+        child.kill()
+      }, WAKING_MS)
+      child.ended.finally(() => clearTimeout(late))
+    }
   }
 
   /** Starts the process again whenever it ends, until the parent stops. */

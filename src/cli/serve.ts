@@ -16,7 +16,7 @@ import { ignoredProxies } from './proxies.ts'
 import { reexecute } from './reexecute.ts'
 import { reload } from './reload.ts'
 import { endMsOf, serveMany } from './serve-many.ts'
-import { askOfParent, listeningLine, tellStep } from './steps.ts'
+import { askOfParent, listeningLine, tellCutOff, tellStep } from './steps.ts'
 import { versionText } from './version.ts'
 
 export type ServeOptions = Readonly<{
@@ -123,6 +123,7 @@ async function serveLedger(
     ...threads,
     relays,
     onStep: tellStep,
+    onCutOff: tellCutOff,
     log: logToStderr(),
   })
   if ('problem' in begun) {

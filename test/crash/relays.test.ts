@@ -76,19 +76,38 @@ test('while the ledger process is away no stream breaks, no request is admitted,
   await place.verify()
 })
 
-test('a relay that stands still for too long is cut off, its money is free, and it ends when it wakes', async () => {
+const isCutOff = (gateway: GatewayProcess, pid: number): boolean =>
+  linesOf(gateway).some(({ fault = '' }) => fault.startsWith(`a relay (process ${pid}) is not heard of`))
+
+test('a relay that stands still for too long is cut off and replaced, and from then on every new connection is answered', async () => {
+  const gateway = await place.serve({ args: ['--processes', '2'] })
+  const stopped = pidOf(gateway, 2)
+  process.kill(stopped, 'SIGSTOP')
+  await until(() => pidOf(gateway, 2) !== stopped, 'another is begun in its place')
+  expect([isCutOff(gateway, stopped), isAlive(stopped)]).toEqual([true, false])
+  const request = { model: 'claude-sonnet-5-5', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] }
+  const answered = await Promise.all(Array.from({ length: 24 }, async () => (await post(gateway, '/v1/messages', request)).status))
+  expect(new Set(answered)).toEqual(new Set([200]))
+  expect(await isHolding(place)).toBe(false)
+  gateway.signal('SIGTERM')
+  expect(await gateway.exited).toEqual({ code: 0, signal: null })
+  await place.verify()
+})
+
+test('a relay that stood still together with its parent is cut off, its money is free, and it ends by itself when it wakes', async () => {
   const gateway = await place.serve({ args: ['--processes', '2'] })
   const load = new Load(gateway.url, key.key)
   const running = load.run(8)
   await until(() => load.whole.size > 10, 'clients are answered')
   const stopped = pidOf(gateway, 2)
+  gateway.signal('SIGSTOP')
   process.kill(stopped, 'SIGSTOP')
-  await until(
-    () => linesOf(gateway).some(({ fault = '' }) => fault.startsWith(`a relay (process ${stopped}) is not heard of`)),
-    'it is cut off',
-  )
+  await until(() => isCutOff(gateway, stopped), 'it is cut off')
   process.kill(stopped, 'SIGCONT')
+  await gateway.said('this process ends: it was not heard of for too long')
+  gateway.signal('SIGCONT')
   await until(() => pidOf(gateway, 2) !== stopped, 'another is begun in its place')
+  expect(linesOf(gateway).filter(({ notice = '' }) => notice.includes('is killed'))).toEqual([])
   load.isOver = true
   await running
   await until(async () => !(await isHolding(place)), 'nothing is held')

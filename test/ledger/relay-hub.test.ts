@@ -131,3 +131,34 @@ test('a relay that died before its hello was read is gone as soon as its connect
     hub.close()
   }
 })
+
+test('a relay that says nothing for too long is named as cut off, once, also one that a new ledger process waits for; one that is gone is not', async () => {
+  const state = new SharedState(KEEPS_NOTHING)
+  const cutOff: number[] = []
+  const alive = new Set([PID, PID + 1])
+  const given: { hearing?: Hearing } = {}
+  const hub = new RelayHub({
+    ...{ path: '', state, now: Date.now, isSound: () => true, onFault: () => undefined },
+    expected: [PID + 1, PID + 2],
+    listen: (_, hearing) => {
+      given.hearing = hearing
+      return { close: () => undefined }
+    },
+    beginningOf: (pid) => (alive.has(pid) ? 'then' : undefined),
+    silenceMs: 50,
+    onCutOff: (pid) => void cutOff.push(pid),
+  })
+  try {
+    hub.through(() => ({
+      opened: Promise.resolve({ recovered: 0, wasLeftOpen: false, replayed: [] }),
+      post: () => undefined,
+      terminate: () => undefined,
+    }))({ onEnd: () => undefined } as ThreadListener)
+    await Promise.resolve()
+    given.hearing?.hear({ pid: PID, unsentBytes: 0, send: () => undefined, close: () => undefined }, HELLO)
+    await hub.whenEmpty()
+    expect(cutOff.toSorted((a, b) => a - b)).toEqual([PID, PID + 1])
+  } finally {
+    hub.close()
+  }
+})

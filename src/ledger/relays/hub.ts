@@ -20,6 +20,8 @@ export type HubOptions = Readonly<{
   onFault: (fault: LedgerFault) => void
   /** How long a silent relay keeps what it has. */
   silenceMs?: number
+  /** Called with the number of a process that was silent for too long: it is no relay any more. */
+  onCutOff?: (pid: number) => void
   /** Default: a socket, and the kernel's word. */
   listen?: typeof listenForRelays
   beginningOf?: (pid: number) => string | undefined
@@ -38,10 +40,9 @@ export class RelayHub implements Relays {
 
   constructor(options: HubOptions) {
     this.#options = options
-    const { path, expected = [], silenceMs, onFault, listen = listenForRelays, beginningOf } = options
+    const { path, expected = [], silenceMs, onFault, onCutOff, listen = listenForRelays, beginningOf } = options
     this.#living = new LivingRelays(expected, {
-      silenceMs,
-      beginningOf,
+      ...{ silenceMs, beginningOf, onCutOff },
       onGone: (relay, why) => this.#onGone(relay, why),
       onLooked: () => this.#onLooked(),
     })
@@ -222,11 +223,8 @@ export class RelayHub implements Relays {
   }
 
   #onGone(relay: Relay, why: 'dead' | 'silent'): void {
-    if (why === 'silent')
-      this.#options.onFault({
-        kind: 'node',
-        problem: `a relay (process ${relay.pid}) is not heard of: it is cut off, and what it held is free`,
-      })
+    const problem = `a relay (process ${relay.pid}) is not heard of: it is cut off, and what it held is free`
+    if (why === 'silent') this.#options.onFault({ kind: 'node', problem })
     this.#end(relay)
     this.#living.remove(relay)
     drop(relay)

@@ -24,6 +24,8 @@ type Watching = Readonly<{
   beginningOf?: ((pid: number) => string | undefined) | undefined
   /** Called when the process of a relay has ended, or when the relay was silent for too long. */
   onGone: (relay: Relay, why: 'dead' | 'silent') => void
+  /** Called with the number of a process that was silent for too long, and may not join any more. */
+  onCutOff?: ((pid: number) => void) | undefined
   /** Called after each look. */
   onLooked: () => void
 }>
@@ -123,17 +125,24 @@ export class LivingRelays {
       if (wasAway) relay.heardAtMs = nowMs
       const { connection, heardAtMs } = relay
       if (connection === undefined && this.#hasEnded(relay)) this.#watching.onGone(relay, 'dead')
-      else if (nowMs - heardAtMs > this.#silenceMs || (connection?.unsentBytes ?? 0) > UNSENT_BYTES_MAX)
+      else if (nowMs - heardAtMs > this.#silenceMs || (connection?.unsentBytes ?? 0) > UNSENT_BYTES_MAX) {
         this.#watching.onGone(relay, 'silent')
+        this.#cutOff(relay)
+      }
     }
     for (const [pid, { untilMs, beginning }] of this.#awaited) {
       if (wasAway) this.#await(pid)
       else if (nowMs > untilMs || this.#hasEnded({ pid, beginning })) {
         this.#awaited.delete(pid)
         this.#mayReturn.delete(pid)
+        this.#cutOff({ pid, beginning })
       }
     }
     this.#watching.onLooked()
+  }
+
+  #cutOff(of: Pick<Relay, 'pid' | 'beginning'>): void {
+    if (!this.#hasEnded(of)) this.#watching.onCutOff?.(of.pid)
   }
 
   /** Without a beginning the process had ended before it was looked for: a relay may die before its hello is read. */
