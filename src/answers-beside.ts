@@ -1,10 +1,9 @@
 /** The kept answers of a gateway: where they lie, whether there are any, and their alarms. Rules: requests.md "Kept answers"; operator.md "Metrics". */
 
-import { LRUCache } from 'lru-cache'
 import { type AnswersEvent, answersPathOf, KeptAnswers, removeAnswers } from './answers/kept-answers.ts'
-import { nameOf } from './answers/sealing.ts'
+import { RelayedAnswers } from './answers/relayed-answers.ts'
 import type { OpenedLedger } from './ledger/open-options.ts'
-import type { FoundElsewhere, KeptElsewhere } from './ledger/shared-answers.ts'
+import type { KeptElsewhere } from './ledger/shared-answers.ts'
 import type { World } from './world.ts'
 
 export type AnswersBeside = Readonly<{
@@ -29,32 +28,16 @@ export function answersBeside(
   return undefined
 }
 
-/** The room for an account's last answers until they are on disk, and for all answers where no disk keeps them. */
-const RELAYED_BYTES_MAX = 64 * 1024 * 1024
-
-type Relayed = Readonly<{ found: FoundElsewhere; expiresAt: number }>
-
 /** Keeps answers that relays hand over: in memory at once, so that another relay finds what the first has just told its client, and in the file where there is one. */
 export function keptForRelays(kept: () => KeptAnswers | undefined, now: () => number): KeptElsewhere {
-  const memory = new LRUCache<string, Relayed>({
-    maxSize: RELAYED_BYTES_MAX,
-    sizeCalculation: ({ found }) => found.parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 1),
-  })
-  const nameIn = (key: Uint8Array, id: string): string => Buffer.from(nameOf(key, id)).toString('base64')
+  const memory = new RelayedAnswers({ now })
   return {
     keep(answer) {
-      const { key, id, items, expiresAt, text, parts } = answer
-      const whole = parts.map(({ pieces, ...part }) => ({ ...part, bytes: Buffer.concat(pieces) }))
-      for (const own of [id, ...items]) memory.set(nameIn(key, own), { found: { text, parts: whole }, expiresAt })
+      memory.keep(answer)
       kept()?.keep(answer)
     },
-    async find(key, ...ids) {
-      for (const id of ids) {
-        const known = memory.get(nameIn(key, id))
-        if (known !== undefined && known.expiresAt > now()) return known.found
-      }
-      return (await kept()?.find(key, ...ids)) ?? 'unknown'
-    },
+    keepUnwritten: (answer) => memory.keep(answer),
+    find: async (key, ...ids) => memory.find(key, ids) ?? (await kept()?.find(key, ...ids)) ?? 'unknown',
   }
 }
 

@@ -93,5 +93,7 @@ export type FoundElsewhere = Readonly<{ text: string; parts: readonly Readonly<{
 export interface KeptElsewhere {
   /** Returns at once; the answer is kept later. */
   keep(answer: AnswerElsewhere): void
+  /** The same for an answer that may not be written to a disk; absent: there is no memory for it. */
+  keepUnwritten?(answer: AnswerElsewhere): void
   find(key: Uint8Array, ...ids: readonly string[]): Promise<FoundElsewhere | Forgotten | 'unavailable'>
 }

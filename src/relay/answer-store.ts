@@ -18,8 +18,8 @@ import type {
 import { ANSWER_TTL_MS } from './idempotent-responses.ts'
 import type { AnswerHead, FinishedAnswer } from './running-answer.ts'
 
-/** The end of a claim; `bytes` is undefined where the answer had no room. */
-type EndedAnswer = Readonly<{ head: AnswerHead; bytes: Uint8Array | undefined }>
+/** The end of a claim; `bytes` is undefined where the answer had no room. `isStored`: whether it may be written to a disk. */
+type EndedAnswer = Readonly<{ head: AnswerHead; bytes: Uint8Array | undefined; isStored: boolean }>
 type KeptAnswer = Pick<FinishedAnswer, 'head' | 'bytes'>
 
 /**
@@ -64,10 +64,13 @@ export function storeInLedger(
       return { kind: 'used', isSame: true, requestId, answer: typeof found === 'string' ? undefined : answerOf(found, requestId) }
     },
     isRunning: async () => false,
-    keep({ head, bytes }) {
+    keep({ head, bytes, isStored }) {
       if (bytes === undefined) return
       const id = idOf(head.requestId)
-      kept?.keep({ key, accountId, id, items: [], expiresAt: now() + ANSWER_TTL_MS, text: textOf(head), parts: [{ pieces: [bytes] }] })
+      const expiresAt = now() + ANSWER_TTL_MS
+      const answer = { key, accountId, id, items: [], expiresAt, text: textOf(head), parts: [{ pieces: [bytes] }] }
+      if (isStored) kept?.keep(answer)
+      else kept?.keepUnwritten?.(answer)
     },
     release: () => undefined,
     // The next look stands behind the settle.
@@ -109,8 +112,8 @@ export function storeWithOthers(shared: SharedAnswers, { key, repeatable }: Aske
       return { ...found, answer: opened === undefined ? undefined : answerOf(partsOf(opened), requestId) }
     },
     isRunning: () => shared.isRunning(repeatable),
-    keep({ head, bytes }) {
-      if (bytes === undefined) return shared.keep(repeatable, undefined)
+    keep({ head, bytes, isStored }) {
+      if (bytes === undefined || !isStored) return shared.keep(repeatable, undefined)
       sealInTurns(key, head, bytes).then(
         (sealed) => shared.keep(repeatable, { ...SEALED, bytes: sealed }),
         (bug: unknown) => {

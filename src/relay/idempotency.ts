@@ -20,7 +20,7 @@ export type RecordedAnswer = Pick<RunningAnswer, 'begin' | 'add' | 'drop'> &
   Readonly<{
     /** Ends it where it is not known whether its request was charged. */
     doubt(shown: Refusal): void
-    /** `isStored`, by default true: whether the answer is kept beyond memory. */
+    /** `isStored`, by default true: whether the answer may be written to a disk. */
     finish(head: AnswerHead, whole?: Uint8Array, isStored?: boolean): void
   }>
 
@@ -156,7 +156,7 @@ function keptBeyond(answer: RunningAnswer, store: AnswerStore): RecordedAnswer {
     finish(head, whole, isStored = true) {
       if (answer.hasEnded) return
       const bytes = answer.finish(head, whole)
-      store.keep({ head, bytes: isStored ? bytes : undefined })
+      store.keep({ head, bytes, isStored })
     },
     drop(shown) {
       if (answer.hasEnded) return

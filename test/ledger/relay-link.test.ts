@@ -111,14 +111,14 @@ test('what is told while the ledger process is away, or before the welcome, is t
     expect(await claiming).toEqual({ kind: 'claimed' })
     first.end()
     const answer = { key: new Uint8Array(), accountId: 'a', id: 'one', items: [], expiresAt: 1, text: '', parts: [] }
-    link.tell({ kind: 'keep', answer })
+    link.tell({ kind: 'keep', answer, isUnwritten: false })
     claims.release(REPEATABLE)
     const second = await join()
     expect(heldIn(second)).toEqual({ claims: [RUNNING], places: [], running: [] })
     expect(second.sent.filter(({ kind }) => WORDS.includes(kind))).toEqual([])
     second.hear(WELCOME)
     expect(wordsIn(second)).toEqual([
-      { kind: 'keep', answer },
+      { kind: 'keep', answer, isUnwritten: false },
       { kind: 'release', keyId: RUNNING.keyId, header: RUNNING.header },
     ])
     expect(claims.running).toEqual([])
@@ -131,7 +131,7 @@ test('answers that end while the ledger process is away are kept for other relay
   const { link, join } = makeRelay()
   try {
     const large = (id: string) => ({ key: new Uint8Array(), accountId: 'a', id, items: [], expiresAt: 1, text: '', parts: PARTS })
-    for (const id of ['one', 'two', 'three']) link.tell({ kind: 'keep', answer: large(id) })
+    for (const id of ['one', 'two', 'three']) link.tell({ kind: 'keep', answer: large(id), isUnwritten: false })
     const first = await join()
     first.hear(WELCOME)
     expect(wordsIn(first)).toMatchObject([{ answer: { id: 'one' } }, { answer: { id: 'two' } }])

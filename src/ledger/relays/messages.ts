@@ -8,7 +8,7 @@ import type { Followed } from './follow-routes.ts'
 import type { Held, Question, Reply, Word } from './shared-state.ts'
 
 /** The version of the messages. Both sides are the same program, except for a moment while it is replaced. */
-export const PROTOCOL = 3
+export const PROTOCOL = 4
 
 /** `isNew`: the process was no relay before. `held`: what the relay has of the things that relays share, apart from the money. */
 export type Hello = Readonly<{ kind: 'hello'; protocol: number; bootId: string; isNew: boolean; runs: RelayRuns; held: Held }>

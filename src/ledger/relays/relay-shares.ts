@@ -141,7 +141,8 @@ export class ClaimsOverLink implements SharedClaims {
 
 /** Answers and claims go over the same socket, so that an answer is kept before its claim ends. */
 export const keptOverLink = ({ link, patience }: Around): KeptElsewhere => ({
-  keep: (answer: AnswerElsewhere) => link().tell({ kind: 'keep', answer }),
+  keep: (answer: AnswerElsewhere) => link().tell({ kind: 'keep', answer, isUnwritten: false }),
+  keepUnwritten: (answer: AnswerElsewhere) => link().tell({ kind: 'keep', answer, isUnwritten: true }),
   find: async (key, ...ids) =>
     (await patience.whileHeard(link().ask({ kind: 'find', key, ids }))) as Awaited<ReturnType<KeptElsewhere['find']>> & FoundElsewhere,
 })

@@ -38,7 +38,8 @@ export type Reply =
 /** A message of a relay that is not answered. */
 export type Word =
   | Readonly<{ kind: 'release'; keyId: string; header: string }>
-  | Readonly<{ kind: 'keep'; answer: AnswerElsewhere }>
+  /** `isUnwritten`: the answer may not be written to a disk. */
+  | Readonly<{ kind: 'keep'; answer: AnswerElsewhere; isUnwritten: boolean }>
   /** The answer to a question about a stream that runs here. */
   | Readonly<{ kind: 'told'; name: string; told: FollowTold }>
 
@@ -86,6 +87,7 @@ export class SharedState {
   hear(boot: number, word: Word): void {
     if (word.kind === 'release') this.#claims.release(boot, word.keyId, word.header)
     else if (word.kind === 'told') this.follows.told(boot, word.name, word.told)
+    else if (word.isUnwritten) this.#kept.keepUnwritten?.(word.answer)
     else this.#kept.keep(word.answer)
   }
 
