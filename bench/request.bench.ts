@@ -59,6 +59,7 @@ const agreeing: Ledger = {
   findKey: (hash) => ledger.findKey(hash),
   foreignHeads: () => ledger.foreignHeads(),
   keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId),
+  keyBalanceNow: () => Promise.resolve(undefined),
   findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
   findToken: (tokenHash) => ledger.findToken(tokenHash),
   isUsedUp: (keyId) => ledger.isUsedUp(keyId),

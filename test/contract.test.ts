@@ -69,6 +69,7 @@ function faulty(ledger: Ledger): Ledger {
     findKey: (hash) => (ledgerFault === 'none' ? ledger.findKey(hash) : broken('unavailable')),
     foreignHeads: () => ledger.foreignHeads(),
     keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId),
+    keyBalanceNow: (keyId) => ledger.keyBalanceNow(keyId),
     findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
     findToken: (tokenHash) => ledger.findToken(tokenHash),
     isUsedUp: (keyId) => ledger.isUsedUp(keyId),

@@ -116,7 +116,7 @@ function answerKey(world: World, gates: Gates, asker: Asker): Promise<Response> 
     const stored = await world.reports.ask(key.id, { kind: 'key', keyId: key.id, now: world.clock.now() })
     if (typeof stored === 'string') return refusalOfUnread(stored)
     if (stored === undefined) return new Refusal('keyInvalid')
-    const keyBalance = world.ledger.keyBalanceOf(key.id) ?? keyBalanceAtRest(stored, budgetsOf(world.catalog(), stored.plan))
+    const keyBalance = (await world.ledger.keyBalanceNow(key.id)) ?? keyBalanceAtRest(stored, budgetsOf(world.catalog(), stored.plan))
     return documentOf(key, stored.createdAt, keyBalance, gates.keyLimits.running(key.id), refusedNow(world, gates, key, keyBalance))
   })
 }

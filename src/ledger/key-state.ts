@@ -24,6 +24,9 @@ export type KeyState = Readonly<{
   toppedUpAt: number | null
 }>
 
+/** What the rows of a key and its account say once a settle is in them. `sums`: absent where no budget holds. */
+export type SettledRows = Pick<KeyState, 'keyId' | 'accountId' | 'plan' | 'spentPicos' | 'balancePicos' | 'lastSyncedAt' | 'sums'>
+
 /**
  * What was spent in the windows of that hour (whole hours since 1970), in the order hour, day, week, month: by the key, by its account's keys of its plan, by its account. And the
  * budgets of key and account; those of the plan stand in the configuration. `clockHour`, `aheadFrom`: as `WindowSums` has them.

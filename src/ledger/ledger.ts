@@ -55,6 +55,8 @@ export interface Ledger {
   foreignHeads(): Promise<ForeignHeads | 'unavailable'>
   /** The key's balance in memory, with settles that were sent and are not on disk yet. Undefined: the key is not in memory, so nothing is held and the rows are complete. */
   keyBalanceOf(keyId: string): SyncedKeyBalance | undefined
+  /** The same, with what other processes that share the ledger have spent by now; where they cannot be asked, as far as this process knows. */
+  keyBalanceNow(keyId: string): Promise<SyncedKeyBalance | undefined>
   /** Does an operator's write of keys, accounts or credits. It is durable when the promise resolves. `act`: absent for what the program does by itself. */
   operate(operation: Operation, act?: Act): Promise<OperationResult>
   /** Called after every commit that changed what a key may do. */

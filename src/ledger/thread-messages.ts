@@ -1,6 +1,7 @@
 /** What is said to the ledger thread and what it says, beside the tasks: its start and end, relays, faults, results. Rules: architecture.md "What crosses between threads". */
 
 import type { DatabaseProblem } from '../../db/problem.ts'
+import type { SettledRows } from './key-state.ts'
 import type { RelayRuns } from './lease-move.ts'
 import type { KeyChange } from './ledger.ts'
 import type { NodeIdentity, NodeMessage } from './nodes.ts'
@@ -96,6 +97,8 @@ export type Committed = Readonly<{
   settled: Float64Array
   answers: readonly Numbered<{ answer: Answer }>[]
   changes: readonly KeyChange[]
+  /** To a relay: the rows of the keys of its settles that were done, behind the whole group. */
+  settledRows?: readonly SettledRows[]
   faults: readonly LedgerFault[]
   isWritable: boolean
   /** How long the transaction of the writes took up to its flush; absent if nothing was written. */

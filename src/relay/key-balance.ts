@@ -14,12 +14,12 @@ import type { KeyAtRest, Unread } from '../ledger/reading/reports.ts'
 import { windowsAtRest } from '../ledger/reading/window-balances.ts'
 import type { World } from '../world.ts'
 
-/** Reads the balance from memory, or else from the ledger. */
+/** Reads the balance from memory, where other processes spend from theirs, or else from the ledger. */
 export async function keyBalanceOf(
   world: Pick<World, 'ledger' | 'reports' | 'catalog' | 'clock'>,
   { id: keyId }: Pick<KeyRecord, 'id'>,
 ): Promise<SyncedKeyBalance | Refusal> {
-  const known = world.ledger.keyBalanceOf(keyId)
+  const known = await world.ledger.keyBalanceNow(keyId)
   if (known !== undefined) return known
   const stored = await world.reports.ask(keyId, { kind: 'key', keyId, now: world.clock.now() })
   if (typeof stored === 'string') return refusalOfUnread(stored)

@@ -29,7 +29,7 @@ test('a key that is not in memory is read from the file, the newer of its two ti
   const stored = { id: 'key_1', accountId: 'acc_1', name: '', plan: 'default', isActive: true, isAccountActive: true, ...times }
   let found: unknown = { ...stored, limitPicos, spentPicos, balancePicos }
   const reports = { ...world.reports, ask: () => Promise.resolve(found) } as unknown as World['reports']
-  const app = smallApp({ ...world, reports, ledger: { ...world.ledger, keyBalanceOf: () => undefined } })
+  const app = smallApp({ ...world, reports, ledger: { ...world.ledger, keyBalanceNow: () => Promise.resolve(undefined) } })
   const read = () => ask(app, '/v1/dashboard/balance', { headers: bearer(secret) })
   expect(await (await read()).json()).toMatchObject({ balance_usd: 4.5, last_synced_at: '2027-01-15T07:59:58.000Z' })
   found = undefined

@@ -323,3 +323,32 @@ test('a disk that is full under the ledger process stops the spending of all rel
     Bun.spawnSync(['umount', '-l', folder])
   }
 }, 120_000)
+
+test('a settle tells its relay what the others have spent by then, so that one client that asks in sequence sees its balance fall', async () => {
+  const all = await openAll(pathOf(), 3)
+  const seen: (bigint | undefined)[] = []
+  for (let turn = 0; turn < 9; turn++) {
+    const relay = all.relays[turn % 3] as TestRelay
+    expect(await spend(relay, `req_${turn}`)).toBe('settled')
+    seen.push(relay.ledger.keyBalanceOf('key_1')?.account.balancePicos)
+  }
+  expect(seen).toEqual(Array.from({ length: 9 }, (_, turn) => usd('10') - BigInt(turn + 1) * usd('0.3')))
+  expect(all.relays.map(({ ledger }) => ledger.keyBalanceOf('key_1')?.spentPicos)).toEqual([usd('2.1'), usd('2.4'), usd('2.7')])
+  await closeAll(all)
+})
+
+test('what a key has now is what all relays have spent, whichever is asked, in the windows of its budgets, too, and after a settle without a question', async () => {
+  const all = await openAll(pathOf(), 2)
+  const [one, other] = all.relays as [TestRelay, TestRelay]
+  const budget = { accountId: 'acc_1', keyId: null, per: 'day', capPicos: usd('3'), setBy: 'customer' } as const
+  await all.main.ledger.operate({ kind: 'setBudget', ...budget, now: Date.now() }, ACT)
+  const spent = (balance: ReturnType<Ledger['keyBalanceOf']>) => [balance?.spentPicos, balance?.windows?.[0]?.spentPicos]
+  await until(() => all.relays.every(({ ledger }) => ledger.keyBalanceOf('key_1')?.windows !== undefined), 'both know the budget')
+  for (const [at, relay] of [one, other, other].entries()) await spend(relay, `req_${at}`)
+  expect(spent(other.ledger.keyBalanceOf('key_1'))).toEqual([usd('0.9'), usd('0.9')])
+  expect(spent(one.ledger.keyBalanceOf('key_1'))).toEqual([usd('0.3'), usd('0.3')])
+  expect(spent(await one.ledger.keyBalanceNow('key_1'))).toEqual([usd('0.9'), usd('0.9')])
+  await all.main.ledger.close()
+  expect(spent(await one.ledger.keyBalanceNow('key_1'))).toEqual([usd('0.9'), usd('0.9')])
+  await Promise.all(all.relays.map(({ ledger }) => ledger.close()))
+})

@@ -33,6 +33,7 @@ const delayed = (ledger: Ledger): Ledger => ({
   findKey: (hash) => ledger.findKey(hash),
   foreignHeads: () => ledger.foreignHeads(),
   keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId),
+  keyBalanceNow: (keyId) => ledger.keyBalanceNow(keyId),
   findIdempotency: (keyId, headerHash) => ledger.findIdempotency(keyId, headerHash),
   findToken: (tokenHash) => ledger.findToken(tokenHash),
   isUsedUp: (keyId) => ledger.isUsedUp(keyId),

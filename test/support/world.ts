@@ -60,6 +60,7 @@ export function makeTestWorld(options: TestWorldOptions = {}): TestWorld {
       return Promise.resolve(isUp ? keys.get(Buffer.from(secretHash).toString('hex'))?.record : 'unavailable')
     },
     keyBalanceOf: (keyId) => (isUp ? [...keys.values()].find(({ record }) => record.id === keyId)?.keyBalance : undefined),
+    keyBalanceNow: (keyId) => Promise.resolve(ledger.keyBalanceOf(keyId)),
     isWritable: () => isUp,
     mayAdmit: () => true,
     isSound: () => isSound,
@@ -176,6 +177,7 @@ const SPENDS_NOTHING = {
   isUsedUp: () => false,
   holds: () => [],
   keyBalanceOf: () => undefined,
+  keyBalanceNow: () => Promise.resolve(undefined),
   operate: () => Promise.resolve({ result: 'unavailable' }),
   foreignHeads: () => Promise.resolve({ exact: new BigUint64Array(), channel: new BigUint64Array() }),
   onKeyChange: () => undefined,

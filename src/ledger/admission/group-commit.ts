@@ -114,7 +114,7 @@ export class GroupCommit implements Ledger {
 
   /** Reads the row again, because the message about another node's top-up may still be on its way here. */
   async #isUsedUpByRow(keyId: string): Promise<UsedUp> {
-    const states = await this.#supervisor.whileHeard(this.#writer.ask({ kind: 'keyStates', keyIds: [keyId], ...this.#clock.asked }))
+    const states = await this.#readRow(keyId)
     return states !== 'unavailable' && this.#wallets.keys.isUsedUp(keyId, this.#clock.hour)
   }
 
@@ -157,13 +157,18 @@ export class GroupCommit implements Ledger {
     return this.#supervisor.whileHeard(this.#writer.ask({ kind: 'findIdempotency', keyId, headerHash, now: this.#options.now() }))
   }
 
-  findToken(tokenHash: Uint8Array): Promise<TokenRecord | undefined | 'unavailable'> {
-    return this.#supervisor.whileHeard(this.#writer.ask({ kind: 'findToken', tokenHash }))
+  findToken = (tokenHash: Uint8Array): Promise<TokenRecord | undefined | 'unavailable'> =>
+    this.#supervisor.whileHeard(this.#writer.ask({ kind: 'findToken', tokenHash }))
+
+  keyBalanceOf = (keyId: string): SyncedKeyBalance | undefined => this.#wallets.keys.keyBalanceOf(keyId, this.#clock.hour)
+
+  async keyBalanceNow(keyId: string): Promise<SyncedKeyBalance | undefined> {
+    if (this.#options.isShared && this.#wallets.keys.has(keyId)) await this.#readRow(keyId)
+    return this.keyBalanceOf(keyId)
   }
 
-  keyBalanceOf(keyId: string): SyncedKeyBalance | undefined {
-    return this.#wallets.keys.keyBalanceOf(keyId, this.#clock.hour)
-  }
+  /** The wallets have learned the answer when it is here. */
+  #readRow = (keyId: string) => this.#supervisor.whileHeard(this.#writer.ask({ kind: 'keyStates', keyIds: [keyId], ...this.#clock.asked }))
 
   async operate(operation: Operation, act: Act = PROGRAM): Promise<OperationResult> {
     const { lost } = this.#writer
@@ -176,13 +181,9 @@ export class GroupCommit implements Ledger {
 
   onKeyChange = (listener: (change: KeyChange) => void): void => this.#changes.add(listener)
 
-  onImport(listener: () => void): void {
-    this.#imports.add(listener)
-  }
+  onImport = (listener: () => void): void => this.#imports.add(listener)
 
-  holds(): readonly Hold[] {
-    return this.#wallets.holds()
-  }
+  holds = (): readonly Hold[] => this.#wallets.holds()
 
   isWritable = (): boolean => this.#writer.isWritable && this.mayAdmit()
 
@@ -226,7 +227,7 @@ export class GroupCommit implements Ledger {
   }
 
   #onAnswers(heard: readonly Heard[], committed: Committed | undefined): void {
-    this.#sync.learn(heard)
+    this.#sync.learn(heard, committed?.settledRows)
     if (committed === undefined) return
     if (committed.commitMs !== undefined) this.#supervisor.onCommitted()
     // Changes are told before the callers get their answers: the caller of an operator's write must not find the old record afterwards.

@@ -7,7 +7,7 @@ import { isUsedUp, type KeyBalance } from '../../core/key.ts'
 import { type Picos, picos, ZERO } from '../../core/money.ts'
 import { type InFlight, isOfWrongClock, learnSums, NO_WINDOWS, type Spending, usedUpOf, type WindowUsed } from '../../core/spending.ts'
 import type { Budgets } from '../../core/windows.ts'
-import type { KeyState, KeyWindows } from '../key-state.ts'
+import type { KeyState, KeyWindows, SettledRows } from '../key-state.ts'
 import type { RelayRuns } from '../lease-move.ts'
 import type { SyncedKeyBalance } from '../ledger.ts'
 import type { Operation, OperationOf } from '../operation.ts'
@@ -65,9 +65,7 @@ export class KeyWallets {
   isStale = (keyId: string): boolean => this.#stale.has(keyId)
 
   /** What the key may still spend in the windows of the hour, which are begun where they are later ones. */
-  balanceOf(key: KeyWallet, hour: number): KeyBalance<bigint> {
-    return balanceWithin(key, this.#options.budgetsOf(key.plan.name), hour)
-  }
+  balanceOf = (key: KeyWallet, hour: number): KeyBalance<bigint> => balanceWithin(key, this.#options.budgetsOf(key.plan.name), hour)
 
   /** Undefined: the key is not in memory, so nothing of it is held. `hour`: absent: that of its last request. */
   keyBalanceOf(keyId: string, hour = 0): SyncedKeyBalance | undefined {
@@ -91,8 +89,7 @@ export class KeyWallets {
   isUsedUp(keyId: string, hour: number): boolean | WindowUsed {
     const key = this.#keys.get(keyId)
     if (key === undefined) return false
-    if (isUsedUp(key, key.account)) return true
-    return usedUpOf(windowsOf(key, this.#options.budgetsOf(key.plan.name), hour)) ?? false
+    return isUsedUp(key, key.account) || (usedUpOf(windowsOf(key, this.#options.budgetsOf(key.plan.name), hour)) ?? false)
   }
 
   /** Makes the wallet of a key that is not in memory, from what the ledger's rows say. */
@@ -125,30 +122,35 @@ export class KeyWallets {
       // The key may have left the memory since its state was asked for, while other keys of its account, which share the account's wallet, are still there.
       const account = this.#accounts.get(state.accountId)
       const { sums } = state
+      this.learnSettled([state])
       if (account !== undefined) {
         const isCredited = account.toppedUpAt !== (state.toppedUpAt ?? 0)
         account.toppedUpAt = state.toppedUpAt ?? 0
         account.isActive = state.isAccountActive
-        account.balancePicos = state.balancePicos - account.unsettledPicos
         if (isCredited || account.lease.amountPicos > account.balancePicos) this.#leases.forgetAccount(account)
-        if (sums !== undefined) {
-          this.#learnSums(account, sums, sums.account)
-          this.#setBudgets(account, sums.accountBudgets)
-          const plan = account.plans.get(state.plan)
-          if (plan !== undefined) this.#learnSums(plan, sums, sums.plan)
-        }
+        if (sums !== undefined) this.#setBudgets(account, sums.accountBudgets)
       }
       const key = this.#keys.get(state.keyId)
       if (key === undefined) continue
       Object.assign(key, { isActive: state.isActive, expiresAt: state.expiresAt })
       this.#limit(key, state.limitPicos)
-      key.lastSyncedAt = Math.max(key.lastSyncedAt, state.lastSyncedAt)
-      key.spentPicos = state.spentPicos + key.unsettledPicos
-      if (sums !== undefined) {
-        this.#learnSums(key, sums, sums.key)
-        this.#setBudgets(key, sums.keyBudgets)
-      }
+      if (sums !== undefined) this.#setBudgets(key, sums.keyBudgets)
       this.#leases.setIndeterminate(key)
+    }
+  }
+
+  /** Learns what was spent, as the rows say it, also of what other processes have spent. Leases stay as they are. */
+  learnSettled(settled: readonly SettledRows[]): void {
+    for (const { keyId, accountId, plan, balancePicos, spentPicos, lastSyncedAt, sums } of settled) {
+      const account = this.#accounts.get(accountId)
+      const key = this.#keys.get(keyId)
+      if (account !== undefined) account.balancePicos = balancePicos - account.unsettledPicos
+      if (key !== undefined) key.spentPicos = spentPicos + key.unsettledPicos
+      if (key !== undefined) key.lastSyncedAt = Math.max(key.lastSyncedAt, lastSyncedAt)
+      if (sums === undefined) continue
+      this.#learnSums(account, sums, sums.account)
+      this.#learnSums(account?.plans.get(plan), sums, sums.plan)
+      this.#learnSums(key, sums, sums.key)
     }
   }
 
@@ -202,7 +204,8 @@ export class KeyWallets {
     }
   }
 
-  #learnSums(spending: Spending, { hour, clockHour, aheadFrom }: KeyWindows, spentPicos: readonly bigint[]): void {
+  #learnSums(spending: Spending | undefined, { hour, clockHour, aheadFrom }: KeyWindows, spentPicos: readonly bigint[]): void {
+    if (spending === undefined) return
     learnSums(spending, { hour, clockHour, aheadFrom, spentPicos }, (withHolds) => this.#options.inFlight(spending, withHolds))
   }
 

@@ -3,7 +3,7 @@
  * wrong. Rules: ledger.md "Wallets", "Failing writes".
  */
 
-import type { KeyState } from '../key-state.ts'
+import type { KeyState, SettledRows } from '../key-state.ts'
 import type { KeyChange } from '../ledger.ts'
 import type { NodeMessage } from '../nodes.ts'
 import type { OperationResult } from '../operation.ts'
@@ -37,10 +37,12 @@ export class WalletSync {
     this.#around = around
   }
 
-  learn(heard: readonly Heard[]): void {
+  /** `settled`: what the rows say behind the answers. */
+  learn(heard: readonly Heard[], settled: readonly SettledRows[] = []): void {
     // Writes are learned first: a row that was read in the same commit counts them already, so they must not be added to its wallet afterwards.
     for (const { task, answer, failure } of heard) this.#learn(task, answer, failure)
     for (const { task, answer } of heard) this.#load(task, answer)
+    if (!this.#around.ends.isAnyUnknown) this.#around.wallets.keys.learnSettled(settled)
     this.#readWhatIsOwed()
   }
 

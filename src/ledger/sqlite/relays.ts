@@ -5,6 +5,7 @@
 
 import type { Database } from 'bun:sqlite'
 import { type Budgets, HOUR_MS, hourAt, presentHour } from '../../core/windows.ts'
+import type { SettledRows } from '../key-state.ts'
 import type { LeaseAnswer, LeaseAsk, LeaseMove, RelayRuns } from '../lease-move.ts'
 import type { KeyChange } from '../ledger.ts'
 import type { NodeMessage } from '../nodes.ts'
@@ -15,10 +16,11 @@ import type { Debit } from '../task.ts'
 import { messagesOf } from '../writing/node-messages.ts'
 import { leasedWindows } from '../writing/relay-lease-sides.ts'
 import { type LeasedRows, RelayLeases } from '../writing/relay-leases.ts'
-import type { StoreRelays } from '../writing/store.ts'
+import type { Applied, StoreRelays } from '../writing/store.ts'
 import { isStorageFailure } from './storage-failure.ts'
 
 type AccountRow = Readonly<{ balance: bigint; isActive: bigint; hasBudgets: bigint }>
+type SettledRow = Omit<SettledRows, 'lastSyncedAt' | 'sums'> & Readonly<{ account: bigint; lastSyncedAt: bigint; hasBudgets: bigint }>
 type KeyRow = Readonly<{ limitPicos: bigint | null; spentPicos: bigint; isActive: bigint; plan: string }>
 
 /** The lane in messages about changes of the ledger's own process; no relay has it, so every relay takes them. */
@@ -28,6 +30,7 @@ export class SqliteRelays implements StoreRelays {
   readonly #statements: Statements
   readonly #account
   readonly #key
+  readonly #settledRow
   readonly #leases = new RelayLeases()
   /** Boots that were relays of this process and are none any more. */
   readonly #ended = new Set<number>()
@@ -37,6 +40,8 @@ export class SqliteRelays implements StoreRelays {
   #isGranting = true
   #announced: NodeMessage[] = []
   #news: NodeMessage[] = []
+  /** Numbers of the keys of each relay's settles that it was not told of. */
+  #settled = new Map<number, Set<number>>()
 
   /** `now`: Unix milliseconds. */
   constructor(db: Database, statements: Statements, now: () => number) {
@@ -48,6 +53,11 @@ export class SqliteRelays implements StoreRelays {
     )
     this.#key = db.prepare<KeyRow, [number]>(
       'SELECT limit_picos AS "limitPicos", spent_picos AS "spentPicos", is_active AS "isActive", plan FROM keys WHERE number = ?',
+    )
+    this.#settledRow = db.prepare<SettledRow, [number]>(
+      `SELECT k.id AS "keyId", a.id AS "accountId", a.number AS account, k.plan AS plan, k.spent_picos AS "spentPicos", a.balance_picos AS "balancePicos",
+         k.last_synced_at AS "lastSyncedAt", EXISTS (SELECT 1 FROM budgets WHERE account_number = a.number) AS "hasBudgets"
+       FROM keys k JOIN accounts a ON a.number = k.account_number WHERE k.number = ?`,
     )
   }
 
@@ -87,7 +97,10 @@ export class SqliteRelays implements StoreRelays {
   }
 
   noteSettled({ boot, ...debit }: Debit): void {
-    if (boot !== undefined) this.#leases.noteSettled(boot, debit, (key) => this.#key.get(key)?.plan ?? '')
+    if (boot === undefined) return
+    this.#leases.noteSettled(boot, debit, (key) => this.#key.get(key)?.plan ?? '')
+    const keys = this.#settled.get(boot) ?? new Set()
+    this.#settled.set(boot, keys.add(debit.keyNumber))
   }
 
   /** Undefined: the process is not a relay any more, other relays have not yet said what they hold, or there is no such account. */
@@ -149,10 +162,36 @@ export class SqliteRelays implements StoreRelays {
     this.#announced = []
   }
 
-  /** Removes and returns the messages for the relays. */
-  takeNews(): readonly NodeMessage[] {
-    const news = this.#news
+  /** Removes and returns what the relays are to be told. */
+  takeTold(): Pick<Applied, 'news' | 'settledRows'> {
+    const [news, settled] = [this.#news, this.#settled]
     if (news.length > 0) this.#news = []
-    return news
+    if (settled.size === 0) return news.length === 0 ? {} : { news }
+    this.#settled = new Map()
+    const settledRows = new Map([...settled].map(([boot, keys]) => [boot, this.#rowsBehind([...keys])]))
+    return { settledRows, ...(news.length === 0 ? {} : { news }) }
+  }
+
+  /** The relay does without them where the file cannot be read. */
+  #rowsBehind(keys: readonly number[]): readonly SettledRows[] {
+    try {
+      return keys.map((key) => this.#settledRowsOf(key)).filter((rows) => rows !== undefined)
+    } catch (error) {
+      if (!isStorageFailure(error)) throw error
+      return []
+    }
+  }
+
+  #settledRowsOf(key: number): SettledRows | undefined {
+    const row = this.#settledRow.get(key)
+    if (row === null) return undefined
+    const { account: number, hasBudgets, lastSyncedAt, ...rows } = row
+    const account = Number(number)
+    const { plan } = rows
+    const sums =
+      hasBudgets === 1n || this.#leases.hasPlan(account, plan)
+        ? { sums: this.#statements.windowSums({ key, account, plan }, hourAt(this.#now()), this.#hourNow()) }
+        : {}
+    return { ...rows, ...sums, lastSyncedAt: Number(lastSyncedAt) }
   }
 }

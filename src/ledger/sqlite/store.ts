@@ -119,8 +119,7 @@ export class SqliteStore implements Store {
     this.#commits++
     const last = tasks.findLast((task) => task.kind === 'settle')
     if (last !== undefined) this.#now = last.debit.now
-    const news = this.#engine.relays.takeNews()
-    return news.length === 0 ? applied : { ...applied, news }
+    return { ...applied, ...this.#engine.relays.takeTold() }
   }
 
   /** What a relay has settled is taken off its lease, so the other tasks of the group come before the leases. */

@@ -6,15 +6,19 @@ import type { Spill } from './spill.ts'
 import type { Applied } from './store.ts'
 
 /** Answers by the boot of the relay that asked; undefined: the thread's own process asked. */
-export type AnswersByAsker = ReadonlyMap<number | undefined, Pick<Committed, 'settled' | 'answers'>>
+export type AnswersByAsker = ReadonlyMap<number | undefined, Pick<Committed, 'settled' | 'answers' | 'settledRows'>>
 
 export const NO_ANSWERS: AnswersByAsker = new Map<undefined, never>()
 
 type Collected = { settled: number[]; answers: { number: number; answer: Answer }[] }
 
 /** An Idempotency-Key without a receipt is `unavailable`, and not free, where a settle in the spill uses it up. */
-export const answersTo = (batch: readonly NumberedTask[], { answers, held }: Applied, spill: Pick<Spill, 'usesUp'>): AnswersByAsker =>
-  byAsker(
+export function answersTo(
+  batch: readonly NumberedTask[],
+  { answers, held, settledRows }: Applied,
+  spill: Pick<Spill, 'usesUp'>,
+): AnswersByAsker {
+  const all = byAsker(
     batch,
     ({ task }, index) => {
       const answer = answers[index]
@@ -22,6 +26,10 @@ export const answersTo = (batch: readonly NumberedTask[], { answers, held }: App
     },
     ({ task }) => held.has(task),
   )
+  return settledRows === undefined ? all : new Map([...all].map(([from, own]) => [from, withRows(own, settledRows.get(from ?? -1))]))
+}
+
+const withRows = <Own>(own: Own, settledRows: Committed['settledRows']) => (settledRows === undefined ? own : { ...own, settledRows })
 
 /** `isOpen`: whether a task has no answer yet. */
 export function byAsker(

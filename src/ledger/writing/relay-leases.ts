@@ -49,6 +49,11 @@ export class RelayLeases {
     return this.#relays.size === 0
   }
 
+  /** Whether a relay has asked for a lease of the account's keys of this plan, which has budgets then. */
+  hasPlan(accountNumber: number, plan: string): boolean {
+    return this.#plans.size > 0 && this.#plans.has(planName(accountNumber, plan))
+  }
+
   lives(boot: number): boolean {
     return this.#relays.has(boot)
   }

@@ -4,6 +4,7 @@
  */
 
 import type { PriceVersion } from '../columns/parts.ts'
+import type { SettledRows } from '../key-state.ts'
 import type { RelayRuns } from '../lease-move.ts'
 import type { KeyChange } from '../ledger.ts'
 import type { NodeIdentity, NodeMessage } from '../nodes.ts'
@@ -22,6 +23,8 @@ export type Applied = Readonly<{
   held: ReadonlySet<Task>
   /** On a file: messages for its relays. */
   news?: readonly NodeMessage[]
+  /** On a file: what rows say behind the settles of each relay, by its boot. */
+  settledRows?: ReadonlyMap<number, readonly SettledRows[]>
 }>
 /**
  * Nothing was committed as far as the store knows. The whole call may be repeated, because a write that comes twice is done once, by its id. `isFenced`: another node took over
