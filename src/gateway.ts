@@ -126,7 +126,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
   noteFound(log, opened)
   const { relay, keyLimits, rates, live, bodies, bodyReader, kept } = relayOfGateway(world, opened, options)
   registerGauges({ world, bodies, pool, recovered, ledgerPath: path, shared })
-  const clientLimits = new ClientLimits({ limits: world.limits, now: monotonicMs })
+  const clientLimits = new ClientLimits({ limits: world.limits, now: monotonicMs, shared: shared?.clientLimits })
   const ask = config.ledger.kind === 'postgres' ? () => site.people().db.ask : undefined
   const store = historyBeside({ path, startThread: options.startHistoryThread, ask }, world)
   const verifier = new Verifier({ place: { ...config.ledger, path }, startThread, now: Date.now, onFault })

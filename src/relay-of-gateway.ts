@@ -5,6 +5,7 @@ import { answersBeside } from './answers-beside.ts'
 import type { Config } from './config/config.ts'
 import { CountedRates } from './ledger/counted-rates.ts'
 import type { OpenedLedger } from './ledger/open-options.ts'
+import type { SharedBytes } from './ledger/shared-limits.ts'
 import { processMemoryBytes } from './observe/process-memory.ts'
 import { BodyMemory, poolBytesOf } from './relay/body-memory.ts'
 import { BodyReader } from './relay/body-reader.ts'
@@ -48,7 +49,7 @@ export function relayOfGateway(world: World, opened: OpenedLedger, options: Opti
   const keyLimits = shared === undefined ? new KeyLimits(counting) : new SharedKeyLimits({ ...counting, shared: shared.limits })
   const store = shared === undefined ? ratesHere(new CountedRates(now)) : new RatesElsewhere({ shared: shared.rates, now })
   const rates = new RateGate({ catalog: world.catalog, now, wallNow: world.clock.now, store })
-  const bodies = bodyMemoryOf(world, options.memoryBytes ?? processMemoryBytes())
+  const bodies = bodyMemoryOf(world, options.memoryBytes ?? processMemoryBytes(), shared?.bytes)
   const memory = new ResponseMemory({ now })
   const answers = new IdempotentResponses({ now })
   const followed = new FollowedThere(world, answers)
@@ -80,9 +81,12 @@ export function relayOfGateway(world: World, opened: OpenedLedger, options: Opti
   return { relay, keyLimits, rates, live, bodies, bodyReader, kept }
 }
 
-function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number): BodyMemory {
+function bodyMemoryOf({ ledger, limits, clock }: World, memoryBytes: number, shared: SharedBytes | undefined): BodyMemory {
   const now = clock.monotonicMs
-  return new BodyMemory({ poolBytes: poolBytesOf(memoryBytes), limits, keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId), now })
+  return new BodyMemory({
+    ...{ poolBytes: poolBytesOf(memoryBytes), limits, now, shared },
+    keyBalanceOf: (keyId) => ledger.keyBalanceOf(keyId),
+  })
 }
 
 /** A process may end before. */

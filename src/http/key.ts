@@ -58,11 +58,11 @@ function knownKey(world: World, clientLimits: ClientLimits, headers: Headers, ca
   return andThen(world.keys.find(secret), (found) => {
     if (found === 'unavailable') return new Refusal('storageUnavailable')
     if (found === 'malformed') return new Refusal('keyInvalid')
-    return found ?? clientLimits.countUnknownKey(client.ip) ?? new Refusal('keyInvalid')
+    return found ?? andThen(clientLimits.countUnknownKey(client.ip), (limited) => limited ?? new Refusal('keyInvalid'))
   })
 }
 
-const andThen = <T, R>(value: T | Promise<T>, next: (value: T) => R): R | Promise<R> =>
+const andThen = <T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> =>
   value instanceof Promise ? value.then(next) : next(value)
 
 /** What a key may do at once and in a minute: its limits as every key has them, and the rates of its plan and its own. */
@@ -77,7 +77,7 @@ type Door = 'models' | 'dashboard' | 'balance'
  */
 export function keyMacro(world: World, { keyLimits, rates }: Gates, clientLimits: ClientLimits) {
   const admit = async (door: Door, headers: Headers, client: Client, exchange: Exchange): Promise<Admission> => {
-    const limited = door === 'models' ? undefined : clientLimits.countDashboard(client.ip)
+    const limited = door === 'models' ? undefined : await clientLimits.countDashboard(client.ip)
     if (limited !== undefined) return { refusal: limited }
     const found = await identifyAt(door, headers, client)
     if (found instanceof Refusal) return { refusal: found }

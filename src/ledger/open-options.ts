@@ -6,7 +6,7 @@ import type { GroupCommitOptions } from './admission/group-commit-options.ts'
 import type { Enter, ThreadOptions } from './admission/thread-handle.ts'
 import type { Ledger } from './ledger.ts'
 import type { KeptElsewhere, SharedAnswers, SharedClaims } from './shared-answers.ts'
-import type { SharedLimits } from './shared-limits.ts'
+import type { SharedBytes, SharedLimits } from './shared-limits.ts'
 import type { SharedRates } from './shared-rates.ts'
 
 /** How long a failing write is tried again, and so how long clients wait for the end of their answers. */
@@ -89,6 +89,9 @@ export type Shared = Readonly<{
   claims?: SharedClaims
   kept?: KeptElsewhere
   limits: SharedLimits
+  /** Present among relays: limits by the address of a client, and the bytes that accounts send; each node counts these by itself. */
+  clientLimits?: SharedLimits
+  bytes?: SharedBytes
   rates: SharedRates
   isCurrent: (askedAtMs: number) => boolean
   whileHeard: <T>(working: Promise<T>) => Promise<T | 'unavailable'>

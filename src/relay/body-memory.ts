@@ -11,6 +11,7 @@ import { ZERO } from '../core/money.ts'
 import { step } from '../core/rate-limit.ts'
 import { Refusal } from '../core/refusal.ts'
 import { NO_TICK, type Timed } from '../core/timer-wheel.ts'
+import type { SharedBytes } from '../ledger/shared-limits.ts'
 import type { World } from '../world.ts'
 import { AnswerTurns, type ReadAnswer } from './answer-turns.ts'
 
@@ -49,6 +50,8 @@ type BodyMemoryOptions = Readonly<{
   keyBalanceOf: (keyId: string) => KeyBalance | undefined
   /** Milliseconds that never jump. */
   now: () => number
+  /** Present where several relays answer. */
+  shared?: SharedBytes | undefined
 }>
 
 const MIB = 1024 * 1024
@@ -84,6 +87,7 @@ export class BodyMemory {
 
   constructor(options: BodyMemoryOptions) {
     this.#options = options
+    options.shared?.onTold((accountId, aheadMs) => this.#learn(accountId, aheadMs))
     this.#shareBytes = Math.max(SHARE_BYTES_MIN, Math.min(SHARE_BYTES_MAX, options.poolBytes / 4))
   }
 
@@ -212,7 +216,14 @@ export class BodyMemory {
     const state = this.#budgets.get(accountId)
     const { tat, isAllowed, retryAfterSeconds } = step(state, this.#options.now(), { perMinute, burst: perMinute }, bytes)
     this.#budgets.set(accountId, tat)
-    return isAllowed ? undefined : new Refusal('rateLimited', { retryAfterSeconds })
+    if (!isAllowed) return new Refusal('rateLimited', { retryAfterSeconds })
+    this.#options.shared?.add(accountId, bytes, perMinute)
+    return undefined
+  }
+
+  /** What was let in here and not told yet is in the own state alone. */
+  #learn(accountId: string, aheadMs: number): void {
+    this.#budgets.set(accountId, Math.max(this.#budgets.get(accountId) ?? 0, this.#options.now() + aheadMs))
   }
 
   #take(share: string, more: number): void {

@@ -46,7 +46,7 @@ export class RelayHub implements Relays {
       onGone: (relay, why) => this.#onGone(relay, why),
       onLooked: () => this.#onLooked(),
     })
-    options.state.follows.over(this.#living)
+    options.state.over(this.#living)
     this.#socket = listen(path, {
       hear: (connection, message) => this.#hear(connection, message),
       onClosed: (connection) => {

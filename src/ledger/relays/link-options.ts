@@ -7,6 +7,7 @@ import type { Followed } from './follow-routes.ts'
 import type { connectToHub } from './link-socket.ts'
 import type { Welcome } from './messages.ts'
 import type { Joining } from './relay-spill.ts'
+import type { SentTold } from './sent-bytes.ts'
 import type { Held } from './shared-state.ts'
 
 export type LinkOptions = Readonly<{
@@ -18,6 +19,8 @@ export type LinkOptions = Readonly<{
   onNews: (message: NodeMessage) => void
   /** Called when clients of another relay wait for a stream that may run here. */
   onFollowed: (followed: Followed) => void
+  /** Called when relays have let in bodies of an account. */
+  onSent?: (sent: SentTold) => void
   /** Called when the connection is lost: until it is there again, changes of other processes are not heard of. */
   onMissed: () => void
   /** Called when other processes may have what this relay held: this process must end. */

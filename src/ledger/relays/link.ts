@@ -212,6 +212,9 @@ export class RelayLink {
       case 'followed':
         this.#options.onFollowed(message)
         break
+      case 'sent':
+        this.#options.onSent?.(message)
+        break
       case 'fenced':
         this.#onFenced(message.reason)
         break

@@ -5,6 +5,7 @@ import type { NodeMessage } from '../nodes.ts'
 import type { TasksMessage } from '../task.ts'
 import type { Committed, RelayJoined } from '../thread-messages.ts'
 import type { Followed } from './follow-routes.ts'
+import type { SentTold } from './sent-bytes.ts'
 import type { Held, Question, Reply, Word } from './shared-state.ts'
 
 /** The version of the messages. Both sides are the same program, except for a moment while it is replaced. */
@@ -37,5 +38,6 @@ export type FromHub =
   | Readonly<{ kind: 'pong'; number: number }>
   | Readonly<{ kind: 'reply'; number: number; reply: Reply }>
   | Followed
+  | SentTold
   /** The relay has left; sent after the answers to all its tasks. */
   | Readonly<{ kind: 'left' }>

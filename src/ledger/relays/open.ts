@@ -6,9 +6,10 @@ import type { SupervisorListener } from '../admission/store-supervisor.ts'
 import { type LedgerOptions, type OpenedLedger, withDefaults } from '../open-options.ts'
 import type { OpenProblem } from '../thread-messages.ts'
 import { relaySpillPathOf } from '../writing/relay-spills.ts'
+import { BytesOverLink } from './bytes-over-link.ts'
 import { RelayLink } from './link.ts'
 import type { LinkOptions } from './link-options.ts'
-import { ClaimsOverLink, keptOverLink, LimitsOverLink, RatesOverLink } from './relay-shares.ts'
+import { ClaimsOverLink, clientLimitsOverLink, keptOverLink, LimitsOverLink, RatesOverLink } from './relay-shares.ts'
 import { RelaySpill } from './relay-spill.ts'
 import { RelaySupervisor } from './relay-supervisor.ts'
 
@@ -38,6 +39,7 @@ export function relayAt({ relay, ...options }: Options) {
   const patience = new Patience({ onBug })
   const around = { link: () => link, patience, onBug }
   const [limits, rates, claims] = [new LimitsOverLink(around), new RatesOverLink(around), new ClaimsOverLink(around)]
+  const bytes = new BytesOverLink(() => link)
   const { path, socket, onFenced, ...connecting } = relay
   const spill = new RelaySpill(relaySpillPathOf(path, given.bootId), given.onFault)
   let listener: SupervisorListener | undefined
@@ -49,6 +51,7 @@ export function relayAt({ relay, ...options }: Options) {
     held: () => ({ claims: claims.running, places: limits.places, running: rates.running }),
     onNews: (message) => listener?.onMessage(message),
     onFollowed: (followed) => claims.hear(followed),
+    onSent: (sent) => bytes.hear(sent),
     onMissed: () => listener?.onMissed(),
     onFenced,
     onWelcome: ({ boot, ledgerId, spill: { frames } }) => spill.join({ boot, ledgerId, frames }),
@@ -69,7 +72,7 @@ export function relayAt({ relay, ...options }: Options) {
     },
   })
   const shared = {
-    ...{ limits, rates, claims, kept: keptOverLink(around) },
+    ...{ limits, clientLimits: clientLimitsOverLink(around), bytes, rates, claims, kept: keptOverLink(around) },
     isCurrent: (askedAtMs: number) => link.isCurrent(askedAtMs),
     whileHeard: <T>(working: Promise<T>) => patience.whileHeard(working),
     skewMs: () => 0,

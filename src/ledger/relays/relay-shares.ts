@@ -47,6 +47,11 @@ export class LimitsOverLink implements SharedLimits {
   }
 }
 
+/** Takes parts of what the client at an address may do; nothing of it is held. */
+export const clientLimitsOverLink = ({ link, patience }: Around): SharedLimits => ({
+  take: async (ask) => (await patience.whileHeard(link().ask({ kind: 'clientLimit', ask }))) as LimitGrant | 'unavailable',
+})
+
 /** Counts requests in the rates of plans and keys; how many run is what was said last. */
 export class RatesOverLink implements SharedRates {
   readonly #around: Around

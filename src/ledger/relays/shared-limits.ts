@@ -3,20 +3,20 @@
  * "Limits over nodes"; processes.md "Shared".
  */
 
+import { boundedMap } from '../../core/bounded-map.ts'
 import type { LimitAsk, LimitGrant } from '../shared-limits.ts'
 
 const MINUTE_US = 60_000_000
-/** After this many takes, keys whose allowance is whole again are forgotten. */
-const TAKES_BETWEEN_SWEEPS = 10_000
+/** Beyond it, who asked longest ago is forgotten. */
+const OWNERS_MAX = 100_000
 
 export class RelayLimits {
   /** When a key's allowance is whole again. Microseconds. */
-  readonly #wholeAtUs = new Map<string, number>()
+  readonly #wholeAtUs = boundedMap<number>(OWNERS_MAX)
   /** By key, then by relay: how many of its requests may run at once there. */
   readonly #places = new Map<string, Map<number, number>>()
   readonly #relays = new Set<number>()
   readonly #monotonicMs: () => number
-  #takes = 0
 
   constructor(monotonicMs: () => number = () => performance.now()) {
     this.#monotonicMs = monotonicMs
@@ -34,14 +34,14 @@ export class RelayLimits {
   }
 
   /** Grants at most what is asked for: requests as far as the minute has any left, and places as far as other relays leave any. */
-  take(boot: number, { keyId, requests, places, perMinute, atOnce }: LimitAsk): LimitGrant {
+  take(boot: number, { keyId, requests, places, perMinute, atOnce, burst = perMinute }: LimitAsk): LimitGrant {
     const nowUs = Math.floor(this.#monotonicMs() * 1_000)
-    if (++this.#takes >= TAKES_BETWEEN_SWEEPS) this.#sweep(nowUs)
-    const fromUs = Math.min(Math.max(this.#wholeAtUs.get(keyId) ?? 0, nowUs), nowUs + MINUTE_US)
-    const taken = Math.min(requests, Math.floor(((nowUs + MINUTE_US - fromUs) * perMinute) / MINUTE_US))
+    const burstUs = Math.floor((MINUTE_US * burst) / perMinute)
+    const fromUs = Math.min(Math.max(this.#wholeAtUs.get(keyId) ?? 0, nowUs), nowUs + burstUs)
+    const taken = Math.min(requests, Math.floor(((nowUs + burstUs - fromUs) * perMinute) / MINUTE_US))
     const untilUs = fromUs + Math.ceil((taken * MINUTE_US) / perMinute)
     if (taken > 0) this.#wholeAtUs.set(keyId, untilUs)
-    const waitMs = Math.max(0, Math.ceil((untilUs + Math.ceil(MINUTE_US / perMinute) - MINUTE_US - nowUs) / 1_000))
+    const waitMs = Math.max(0, Math.ceil((untilUs + Math.ceil(MINUTE_US / perMinute) - burstUs - nowUs) / 1_000))
     const granted = Math.max(0, Math.min(places, atOnce - this.#placesOfOthers(keyId, boot)))
     this.#setPlaces(keyId, boot, granted)
     return { requests: taken, places: granted, waitMs, nodes: Math.max(1, this.#relays.size) }
@@ -59,10 +59,5 @@ export class RelayLimits {
       places.set(boot, count)
       this.#places.set(keyId, places)
     } else if (places.delete(boot) && places.size === 0) this.#places.delete(keyId)
-  }
-
-  #sweep(nowUs: number): void {
-    this.#takes = 0
-    for (const [keyId, wholeAtUs] of this.#wholeAtUs) if (wholeAtUs <= nowUs) this.#wholeAtUs.delete(keyId)
   }
 }

@@ -9,12 +9,15 @@ import type { AnswerElsewhere, FollowAsk, FollowReply, FollowTold, FoundElsewher
 import type { LimitAsk, LimitGrant } from '../shared-limits.ts'
 import type { RateAnswer, RateAsk, RateCorrection } from '../shared-rates.ts'
 import { FollowRoutes } from './follow-routes.ts'
+import { SentBytes, type SentTold, type SentWord } from './sent-bytes.ts'
 import { RelayClaims, type Running } from './shared-claims.ts'
 import { RelayLimits } from './shared-limits.ts'
 
 /** A message of a relay that is answered. */
 export type Question =
   | Readonly<{ kind: 'limit'; ask: LimitAsk }>
+  /** By the address of a client, not by a key. */
+  | Readonly<{ kind: 'clientLimit'; ask: LimitAsk }>
   | Readonly<{ kind: 'rate'; ask: RateAsk }>
   | Readonly<{ kind: 'correct'; corrections: readonly RateCorrection[]; number: number }>
   | Readonly<{ kind: 'claim'; claim: Running }>
@@ -42,6 +45,7 @@ export type Word =
   | Readonly<{ kind: 'keep'; answer: AnswerElsewhere; isUnwritten: boolean }>
   /** The answer to a question about a stream that runs here. */
   | Readonly<{ kind: 'told'; name: string; told: FollowTold }>
+  | SentWord
 
 /** What a relay has when it joins again. `places`: how many requests of each key it may run at once. `running`: how many of each owner of rates run. */
 export type Held = Readonly<{
@@ -50,10 +54,16 @@ export type Held = Readonly<{
   running: readonly (readonly [owner: string, running: number])[]
 }>
 
+type Relays = Parameters<FollowRoutes['over']>[0] &
+  Readonly<{ all(): readonly Readonly<{ boot: number | undefined; connection: { send(message: SentTold): void } | undefined }>[] }>
+
 /** The shared state in the ledger process. */
 export class SharedState {
-  readonly follows = new FollowRoutes()
+  readonly #follows = new FollowRoutes()
   readonly #limits = new RelayLimits()
+  readonly #clientLimits = new RelayLimits()
+  readonly #sent = new SentBytes()
+  #relays: Relays = { all: () => [], find: () => undefined, get: () => undefined }
   readonly #rates = new CountedRates()
   readonly #claims = new RelayClaims()
   readonly #kept: KeptElsewhere
@@ -64,10 +74,17 @@ export class SharedState {
     this.#kept = kept
   }
 
+  over(relays: Relays): void {
+    this.#relays = relays
+    this.#follows.over(relays)
+  }
+
   ask(boot: number, question: Question): Reply | Promise<Reply> {
     switch (question.kind) {
       case 'limit':
         return this.#limits.take(boot, question.ask)
+      case 'clientLimit':
+        return this.#clientLimits.take(boot, question.ask)
       case 'rate':
         return this.#rates.take(boot, question.ask)
       case 'correct':
@@ -78,7 +95,7 @@ export class SharedState {
       case 'running':
         return this.#claims.isRunning(question.keyId, question.header)
       case 'follow':
-        return this.follows.ask(question.ask, this.#claims.ownerOf(question.ask))
+        return this.#follows.ask(question.ask, this.#claims.ownerOf(question.ask))
       case 'find':
         return this.#kept.find(question.key, ...question.ids)
     }
@@ -86,7 +103,8 @@ export class SharedState {
 
   hear(boot: number, word: Word): void {
     if (word.kind === 'release') this.#claims.release(boot, word.keyId, word.header)
-    else if (word.kind === 'told') this.follows.told(boot, word.name, word.told)
+    else if (word.kind === 'sent') this.#sent.hear(word, this.#relays.all())
+    else if (word.kind === 'told') this.#follows.told(boot, word.name, word.told)
     else if (word.isUnwritten) this.#kept.keepUnwritten?.(word.answer)
     else this.#kept.keep(word.answer)
   }
@@ -95,14 +113,16 @@ export class SharedState {
   join(boot: number, { claims, places, running }: Held): void {
     this.#claims.join(boot, claims)
     this.#limits.join(boot, places)
+    this.#clientLimits.join(boot, [])
     this.#rates.join(boot, running)
   }
 
   /** To be called when a relay is gone: everything that it had ends, but for its claims. */
   leave(boot: number): void {
     this.#limits.leave(boot)
+    this.#clientLimits.leave(boot)
     this.#rates.leave(boot)
-    this.follows.leave(boot)
+    this.#follows.leave(boot)
     this.#gone.add(boot)
   }
 
