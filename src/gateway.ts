@@ -58,6 +58,8 @@ export type GatewayOptions = Readonly<{
   startAnswersThread: () => Worker
   /** Makes a Worker of `src/history/thread.ts`. */
   startHistoryThread: () => Worker
+  /** Makes a Worker of `src/people/thread.ts`. */
+  startPeopleThread: () => Worker
   /** Overrides of the configuration, from the command line. */
   host: string | undefined
   port: number | undefined
@@ -176,13 +178,13 @@ type SiteParts = Readonly<{
 }>
 
 function siteOf(world: World, path: string, { options, state, ...parts }: SiteParts): OpenedSite {
-  const { stripeAddress, telegramAddress, readConfig = () => state.config, askReload = () => undefined } = options
+  const { startPeopleThread, stripeAddress, telegramAddress, readConfig = () => state.config, askReload = () => undefined } = options
   if (isRelay(options.config)) return siteElsewhere(world, state, socketBeside(path, PAGES), stripeAddress)
   const look = (): Promise<void> => Promise.resolve()
   const urls = () => ({ cabinet: state.url, console: state.operatorUrl })
   const holdsOf: Site['holdsOf'] = (accountId, limit) =>
     Promise.resolve(holdsPage(world.ledger.holds(), { keyId: null, accountId, after: null, limit }))
-  const asked = { holdsOf, readConfig, askReload, urls, stripeAddress, telegramAddress }
+  const asked = { holdsOf, readConfig, askReload, urls, startPeopleThread, stripeAddress, telegramAddress }
   return siteOfGateway({ ...parts, ...asked, look, world, config: () => state.config })
 }
 

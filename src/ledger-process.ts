@@ -47,6 +47,7 @@ type Options = Readonly<{
   startSyncDriver: () => Worker
   startAnswersThread: () => Worker
   startHistoryThread: () => Worker
+  startPeopleThread: () => Worker
   /** The process ids of relays that the ledger process before this one has left running. */
   relays: readonly number[]
   onStep: (step: string) => void
@@ -123,7 +124,7 @@ export async function startLedgerProcess(options: Options): Promise<LedgerProces
   const now = relaysNow(config, () => momentHere({ world, upstreams: pool, alarms, running: undefined }), log)
   const site = siteOfGateway({
     ...{ world, upstreams: pool, history, verifier: new Verifier({ ...reading, now: Date.now }), telegramAddress: undefined },
-    ...{ config: () => state.config, readConfig: options.readConfig, askReload: options.askReload, stripeAddress: undefined },
+    ...{ config: () => state.config, stripeAddress: undefined, ...givenToSite(options) },
     ...{ urls: () => addresses.now, moment: () => now.moment(), look: () => now.look(), holdsOf: holdsIn(config) },
   })
   const closeLedger = async (): Promise<void> => {
@@ -158,6 +159,8 @@ export async function startLedgerProcess(options: Options): Promise<LedgerProces
     hurry: () => hurry.resolve(),
   }
 }
+
+const givenToSite = ({ readConfig, askReload, startPeopleThread }: Options) => ({ readConfig, askReload, startPeopleThread })
 
 const previewOf =
   (state: Pick<GatewayState, 'config'>, { readConfig }: Pick<Options, 'readConfig'>) =>

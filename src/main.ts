@@ -16,6 +16,7 @@ function main(): void {
     startBodyThread: () => new Worker(new URL('./relay/body-thread.ts', import.meta.url)),
     startAnswersThread: () => new Worker(new URL('./answers/thread.ts', import.meta.url)),
     startHistoryThread: () => new Worker(new URL('./history/thread.ts', import.meta.url)),
+    startPeopleThread: () => new Worker(new URL('./people/thread.ts', import.meta.url)),
     startSyncDriver: () => new Worker(new URL('./ledger/postgres/sync-driver.ts', import.meta.url)),
     env: takeEnvironment(process.env),
     stdout: (text) => stdout.write(text),

@@ -13,6 +13,8 @@ export type CliEnvironment = Readonly<{
   startAnswersThread: () => Worker
   /** Starts the thread of the history; its URL is made there, too. */
   startHistoryThread: () => Worker
+  /** Starts the thread of the people; its URL is made there, too. */
+  startPeopleThread: () => Worker
   env: Environment
   stdout: (text: string) => void
   /** Writes to standard output without escaping, for lines that are signed. */

@@ -34,7 +34,8 @@ export type ServeOptions = Readonly<{
 /** Resolves with the exit code when the gateway has drained. */
 export async function serve(options: ServeOptions, environment: CliEnvironment): Promise<number> {
   const { slot, processes: count } = options
-  const { startThread, startSyncDriver, startBodyThread, startAnswersThread, startHistoryThread, stdout, stderr } = environment
+  const { startThread, startSyncDriver, startBodyThread, startAnswersThread, startHistoryThread, startPeopleThread, stdout, stderr } =
+    environment
   const load = (): Config | ConfigProblems => {
     const loaded = loadConfig({ file: options.config, folder: environment.folder, env: environment.env })
     return 'problems' in loaded || slot === undefined ? loaded : configOfSlot(loaded, slot)
@@ -73,6 +74,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
     startBodyThread,
     startAnswersThread,
     startHistoryThread,
+    startPeopleThread,
     host: options.host,
     port: options.port,
     ...(config.ledger.kind === 'postgres' ? { version: versionText() } : {}),
@@ -112,10 +114,10 @@ async function serveLedger(
   config: Config,
   load: () => Config | ConfigProblems,
   relays: readonly number[],
-  { startThread, startSyncDriver, startAnswersThread, startHistoryThread, stdout, stderr }: CliEnvironment,
+  { startThread, startSyncDriver, startAnswersThread, startHistoryThread, startPeopleThread, stdout, stderr }: CliEnvironment,
 ): Promise<number> {
   const { startLedgerProcess } = await import('../ledger-process.ts')
-  const threads = { startThread, startSyncDriver, startAnswersThread, startHistoryThread }
+  const threads = { startThread, startSyncDriver, startAnswersThread, startHistoryThread, startPeopleThread }
   const begun = await startLedgerProcess({
     config,
     readConfig: load,

@@ -60,6 +60,7 @@ async function start(folder: string, readConfig: () => Config | ConfigProblems):
     startBodyThread: () => new Worker(new URL('../relay/body-thread.ts', import.meta.url)),
     startAnswersThread: () => new Worker(new URL('../answers/thread.ts', import.meta.url)),
     startHistoryThread: () => new Worker(new URL('../history/thread.ts', import.meta.url)),
+    startPeopleThread: () => new Worker(new URL('../people/thread.ts', import.meta.url)),
     host: undefined,
     log: logToStderr(),
   }

@@ -34,6 +34,14 @@ export class PeopleAway extends Error {
 /** The e-mails, people and accounts that a transaction reads before it writes. */
 export type Subject = `email ${string}` | `person ${string}` | `account ${string}` | 'deliveries' | 'telegram'
 
+/** The connection of a store that has only one. `isInside`: the question is part of the open transaction, and is refused with PeopleAway where there is none. */
+export type OneConnection = Readonly<{
+  ask(text: string, given: Given, isInside: boolean): Promise<SqlResult>
+  /** After this no transaction is open. */
+  rollBack(): Promise<void>
+  close(): Promise<void>
+}>
+
 export type PeopleStore = PeopleSql & Readonly<{ close(): Promise<void> }>
 
 /** Makes the other methods from `ask`. */

@@ -1,5 +1,5 @@
 /**
- * The people of one gateway: their store, memberships, sessions, links and sign-in. The store is opened with the first page; better-auth is loaded with the first
+ * The people of one gateway: their store, memberships, sessions, links and sign-in. The store is opened with the first question; better-auth is loaded with the first
  * sign-in. Rules: pages.md "People", "Links", "Signing up".
  */
 
@@ -64,7 +64,7 @@ export class People {
   readonly #mailTurns = new MailTurns()
   readonly #identities = new Map<Listener, { key: string; identity: Identity }>()
 
-  /** Throws where a file cannot be opened. */
+  /** Throws as `openPeople` does. */
   constructor(options: PeopleOptions) {
     this.#options = options
     this.monotonicMs = options.monotonicMs

@@ -1,73 +1,25 @@
-/**
- * The people's store in its file. SQLite answers at once, on the thread that asks. A transaction has the connection for itself until its end, and all other questions
- * wait for that. Rules: pages.md "People".
- */
+/** The people's store in its file: one connection, on a thread of its own or on the one that asks, which all questions have in turns. Rules: pages.md "People". */
 
-import type { Database, Statement } from 'bun:sqlite'
-import { boundedMap } from '../core/bounded-map.ts'
-import { openPeopleFile } from './people-file.ts'
-import { type Given, type PeopleSql, type PeopleStore, type SqlResult, sqlOver } from './people-sql.ts'
+import { PeopleConnection } from './people-connection.ts'
+import type { OneConnection, PeopleStore } from './people-sql.ts'
+import { ThreadedConnection } from './threaded-connection.ts'
+import { inTurns, type TurnLimits } from './turns.ts'
 
-const STATEMENTS_MAX = 300
+/** `startThread`: makes a Worker of `src/people/thread.ts`; undefined: in a process that does nothing else meanwhile, such as a command. */
+export type PeopleFilePlace = Readonly<{ path: string; startThread?: () => Worker }>
 
-/** Throws where the file cannot be opened. */
-export function sqlitePeople(path: string): PeopleStore {
-  const db = openPeopleFile(path)
-  const ask = asker(db)
-  /** Resolves at the end of the open transaction; undefined: none is open. */
-  let ending: Promise<void> | undefined
-  const inside: PeopleSql = sqlOver('sqlite', ask, (_subjects, work) => work(inside))
+/** Throws where the file cannot be opened; where it has a thread, the first question does. */
+export function sqlitePeople({ path, startThread }: PeopleFilePlace, limits?: TurnLimits): PeopleStore {
+  const connection = startThread === undefined ? hereAt(path) : new ThreadedConnection({ path, startThread })
+  return { ...inTurns(connection, limits), close: () => connection.close() }
+}
 
-  const alone: PeopleSql['ask'] = async (text, given) => {
-    while (ending !== undefined) await ending
-    return ask(text, given)
-  }
-  const transaction: PeopleSql['transaction'] = async (_subjects, work) => {
-    while (ending !== undefined) await ending
-    const { promise, resolve } = Promise.withResolvers<void>()
-    ending = promise
-    try {
-      return await committed(db, () => work(inside))
-    } finally {
-      ending = undefined
-      resolve()
-    }
-  }
+function hereAt(path: string): OneConnection {
+  const connection = new PeopleConnection(path)
+  connection.open()
   return {
-    ...sqlOver('sqlite', alone, transaction),
-    close() {
-      db.close()
-      return Promise.resolve()
-    },
+    ask: (text, given, isInside) => Promise.try(() => connection.ask(text, given, isInside)),
+    rollBack: () => Promise.resolve(connection.rollBack()),
+    close: () => Promise.resolve(connection.close()),
   }
-}
-
-async function committed<Result>(db: Database, work: () => Promise<Result>): Promise<Result> {
-  db.run('BEGIN IMMEDIATE')
-  try {
-    const result = await work()
-    db.run('COMMIT')
-    return result
-  } catch (error) {
-    if (db.inTransaction) db.run('ROLLBACK')
-    throw error
-  }
-}
-
-function asker(db: Database): PeopleSql['ask'] {
-  const statements = boundedMap<Statement<unknown, [Given]>>(STATEMENTS_MAX, (statement) => statement.finalize())
-  const statementOf = (text: string): Statement<unknown, [Given]> => {
-    const known = statements.get(text)
-    if (known !== undefined) return known
-    const statement = db.prepare<unknown, [Given]>(text)
-    statements.set(text, statement)
-    return statement
-  }
-  return (text, given = {}) =>
-    Promise.try((): SqlResult => {
-      const statement = statementOf(text)
-      if (statement.columnNames.length === 0) return { rows: [], changes: statement.run(given).changes }
-      const rows = statement.all(given)
-      return { rows, changes: rows.length }
-    })
 }

@@ -9,7 +9,7 @@ import { PeopleAway } from '../people/people-sql.ts'
 import { refuseAfterBody } from '../relay/refuse-after-body.ts'
 import type { World } from '../world.ts'
 import { type addressed, hasBody, headOf, loadedOnce, type Pages, type Unsent, whole } from './mount.ts'
-import { answer, busy, Failure } from './operator-api/failure.ts'
+import { answer, Failure, peopleAway } from './operator-api/failure.ts'
 
 export function mountApi(world: World, load: () => Promise<Pages>) {
   const app = loadedOnce(load)
@@ -27,7 +27,7 @@ export function mountApi(world: World, load: () => Promise<Pages>) {
     } catch (bug) {
       if (bug instanceof PeopleAway) {
         world.log.notice('the people cannot be asked', { problem: bug.message })
-        return answer(busy('The people cannot be asked at this moment; retry later'))
+        return answer(peopleAway())
       }
       world.log.alarm('a page failed by a bug', describeBug(bug))
       return answer(new Failure(500, 'Service temporarily unavailable; retry later', 1))

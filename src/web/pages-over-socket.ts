@@ -8,8 +8,10 @@ import { rmSync } from 'node:fs'
 import { asOwnSocket, isOwnSocket } from '../ledger/relays/socket-file.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { Log } from '../observe/log.ts'
+import { PeopleAway } from '../people/people-sql.ts'
 import { refuse } from './api/answers.ts'
 import { CLIENT_ADDRESS, type Pages } from './mount.ts'
+import { answer as failed, peopleAway } from './operator-api/failure.ts'
 
 /** The header with the address `http://HOST:PORT` of the listener at which a relay was asked. */
 const LISTENING = 'x-tollgate-listening'
@@ -84,7 +86,11 @@ export class AskedAddresses {
   }
 }
 
-type Shown = Readonly<{ addresses: AskedAddresses; pages: Readonly<Record<Root, () => Promise<Pages>>>; log: Pick<Log, 'alarm'> }>
+type Shown = Readonly<{
+  addresses: AskedAddresses
+  pages: Readonly<Record<Root, () => Promise<Pages>>>
+  log: Pick<Log, 'alarm' | 'notice'>
+}>
 
 const rootOf = (path: string): Root => (path.startsWith('/console') ? 'console' : path.startsWith('/api') ? 'api' : 'cabinet')
 
@@ -106,6 +112,10 @@ export function listenForPages(path: string, { addresses, pages, log }: Shown): 
       if (request.headers.has(HEAD_ONLY)) return (await app.admit?.(request)) ?? new Response(null, { status: ADMITTED })
       return await addresses.during(listening, address, () => app.handle(request))
     } catch (bug) {
+      if (bug instanceof PeopleAway) {
+        log.notice('the people cannot be asked', { problem: bug.message })
+        return root === 'api' ? failed(peopleAway()) : away()
+      }
       log.alarm('a page failed by a bug', describeBug(bug))
       return refuse(500, 'Something went wrong on our side; try again')
     }

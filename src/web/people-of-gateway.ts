@@ -13,18 +13,20 @@ export type PeopleParts = Readonly<{
   world: World
   config: () => Config
   urls: () => Readonly<{ cabinet: string; console: string }>
+  /** Makes a Worker of `src/people/thread.ts`. */
+  startPeopleThread: () => Worker
   /** Undefined: no mail is set up. */
   mailer: Mailer | undefined
 }>
 
 export type OpenedPeople = Readonly<{ open(): People; close(): Promise<void> }>
 
-/** Opens the people's file with the first call, since a gateway may serve no page for a long time. */
-export function peopleOfGateway({ world, config, urls, mailer }: PeopleParts): OpenedPeople {
+/** Makes the people with the first call, since a gateway may serve no page for a long time. */
+export function peopleOfGateway({ world, config, urls, startPeopleThread, mailer }: PeopleParts): OpenedPeople {
   let opened: People | undefined
   const make = (): People =>
     new People({
-      place: peoplePlaceOf(config().ledger),
+      place: peoplePlaceOf(config().ledger, startPeopleThread),
       now: world.clock.now,
       monotonicMs: world.clock.monotonicMs,
       sleep: Bun.sleep,

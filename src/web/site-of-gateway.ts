@@ -29,6 +29,7 @@ export type SiteParts = Readonly<{
   askReload: () => void
   verifier: Verifier
   urls: PeopleParts['urls']
+  startPeopleThread: PeopleParts['startPeopleThread']
   history: Site['history']
   moment: Site['moment']
   look: Site['look']
@@ -49,11 +50,11 @@ export type OpenedSite = Readonly<{
   close(): Promise<void>
 }>
 
-export function siteOfGateway({ stripeAddress, telegramAddress, urls, ...parts }: SiteParts): OpenedSite {
+export function siteOfGateway({ stripeAddress, telegramAddress, urls, startPeopleThread, ...parts }: SiteParts): OpenedSite {
   const { world, config } = parts
   const { mail, cabinet } = config()
   const mailer = mail === undefined ? undefined : new Mailer(mail)
-  const people = peopleOfGateway({ world, config, urls, mailer })
+  const people = peopleOfGateway({ world, config, urls, startPeopleThread, mailer })
   const payments = paymentsOf(world, config(), stripeAddress)
   const telegram = cabinet.telegram === undefined ? undefined : telegramOfGateway(cabinet.telegram.token, () => site, telegramAddress)
   const alerts = alertsOfGateway({ world, config, people: people.open, mailer, sendChat: telegram?.sendChat })

@@ -56,14 +56,14 @@ test('a copy whose rows differ is made, and is 1 with the rows', async () => {
 })
 
 test('the people are copied beside it, with what is still in their log, for their owner only', async () => {
-  const people = sqlitePeople(peoplePathOf(place.ledgerPath))
+  const people = sqlitePeople({ path: peoplePathOf(place.ledgerPath) })
   const memberships = new Memberships(people, () => NOW)
   await memberships.add({ email: 'ann@example.com', name: 'Ann', isProven: true })
   const copy = join(place.folder, 'copy.db.people')
   expect(await place.json('backup', 'copy.db')).toMatchObject({ ok: true, people: copy, people_problem: null })
   expect(statSync(copy).mode & 0o077).toBe(0)
   await people.close()
-  const copied = sqlitePeople(copy)
+  const copied = sqlitePeople({ path: copy })
   expect(await new Memberships(copied, () => NOW).byEmail('ann@example.com')).toMatchObject({ name: 'Ann' })
   await copied.close()
   rmSync(join(place.folder, 'copy.db'))

@@ -25,7 +25,7 @@ beforeEach(async () => {
 })
 afterEach(() => place.remove())
 
-const inFile = (): PeopleStore => sqlitePeople(join(dirname(place.ledgerPath), 'people.db'))
+const inFile = (): PeopleStore => sqlitePeople({ path: join(dirname(place.ledgerPath), 'people.db') })
 
 /** Follows a link as the pages do. */
 async function follow(link: string, store: PeopleStore = inFile()): Promise<{ path: string; result: string }> {

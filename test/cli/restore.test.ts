@@ -93,7 +93,7 @@ test('another ledger in the place of this one is refused', async () => {
 
 /** The people's file as a command or a gateway opens it, for one look. */
 async function withPeople<T>(look: (store: PeopleStore, memberships: Memberships) => Promise<T>): Promise<T> {
-  const store = sqlitePeople(peoplePathOf(place.ledgerPath))
+  const store = sqlitePeople({ path: peoplePathOf(place.ledgerPath) })
   try {
     return await look(store, new Memberships(store, () => NOW))
   } finally {

@@ -11,6 +11,7 @@ export const NOW = Date.UTC(2026, 10, 21, 12)
 const startBodyThread = (): Worker => new Worker(new URL('../../src/relay/body-thread.ts', import.meta.url))
 const startAnswersThread = (): Worker => new Worker(new URL('../../src/answers/thread.ts', import.meta.url))
 const startHistoryThread = (): Worker => new Worker(new URL('../../src/history/thread.ts', import.meta.url))
+const startPeopleThread = (): Worker => new Worker(new URL('../../src/people/thread.ts', import.meta.url))
 const startSyncDriver = (): Worker => new Worker(new URL('../../src/ledger/postgres/sync-driver.ts', import.meta.url))
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>
@@ -32,6 +33,7 @@ export class Workplace {
       startBodyThread,
       startAnswersThread,
       startHistoryThread,
+      startPeopleThread,
       env: this.env,
       stdout,
       stderr,

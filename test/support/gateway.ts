@@ -41,7 +41,7 @@ import type { World } from '../../src/world.ts'
 import { startBodyThread } from './body-thread.ts'
 import { sha256, usd } from './ledger.ts'
 import { startSyncDriver } from './postgres-connection.ts'
-import { startAnswersThread, startHistoryThread, startThread } from './threads.ts'
+import { startAnswersThread, startHistoryThread, startPeopleThread, startThread } from './threads.ts'
 import { transportOfTests } from './transport.ts'
 import { until } from './until.ts'
 import { makeTestModel } from './world.ts'
@@ -195,6 +195,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     startBodyThread: options.startBodyThread ?? startBodyThread,
     startAnswersThread: options.startAnswersThread ?? startAnswersThread,
     startHistoryThread,
+    startPeopleThread,
     host: undefined,
     port: undefined,
     log: (line) => lines.push(JSON.parse(line)),

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { madeOnce } from './made-once.ts'
 
-const THREADS = ['src/ledger/thread.ts', 'src/history/thread.ts', 'src/answers/thread.ts']
+const THREADS = ['src/ledger/thread.ts', 'src/history/thread.ts', 'src/answers/thread.ts', 'src/people/thread.ts']
 const BUNDLED = ['--target=bun', '--format=cjs', '--bytecode', '--root=src']
 
 const bundled = (name: string): Worker =>
@@ -17,4 +17,5 @@ const bundled = (name: string): Worker =>
 
 export const startThread = (): Worker => bundled('ledger')
 export const startHistoryThread = (): Worker => bundled('history')
+export const startPeopleThread = (): Worker => bundled('people')
 export const startAnswersThread = (): Worker => bundled('answers')

@@ -1,4 +1,4 @@
-/** A start loads nothing of the people: better-auth comes with the first who signs in, their file with the first who asks for a page's data. */
+/** A start loads nothing of the people: better-auth comes with the first who signs in, their file with the first question to them. */
 
 import { expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -17,6 +17,7 @@ const gateway = await startGateway({
   startBodyThread: () => new Worker(new URL('file://${root}/src/relay/body-thread.ts')),
   startAnswersThread: () => new Worker(new URL('file://${root}/src/answers/thread.ts')),
   startHistoryThread: () => new Worker(new URL('file://${root}/src/history/thread.ts')),
+  startPeopleThread: () => new Worker(new URL('file://${root}/src/people/thread.ts')),
   host: undefined, port: 0, log: () => undefined,
 })
 const base = gateway.url.replace('127.0.0.1', 'localhost')
@@ -47,7 +48,7 @@ test('what a step needs is loaded with that step', async () => {
     ['started', false, false],
     ['served', false, false],
     ['page', false, false],
-    ['asked', false, true],
+    ['asked', false, false],
     ['signed in', true, true],
   ])
   expect(existsSync(join(folder, 'data/people.db'))).toBe(true)

@@ -41,6 +41,7 @@ export const wrong = (field: string, problem: string): Failure => new Failure(40
 /** The same for what does not exist and for what the token does not see. */
 export const missing = (): Failure => new Failure(404, 'There is nothing with this id')
 export const busy = (message = 'The ledger cannot be read at this moment; retry later'): Failure => new Failure(503, message, 1)
+export const peopleAway = (): Failure => busy('The people cannot be asked at this moment; retry later')
 export const tooMany = (seconds: number): Failure => new Failure(429, 'Rate limit exceeded; retry later', seconds)
 /** Where the ledger's reader did not answer. */
 export const unread = (why: Unread): Failure => (why === 'tooMany' ? tooMany(1) : busy())
