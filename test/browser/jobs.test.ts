@@ -66,7 +66,7 @@ test('why a request was refused at a moment, and whose it was: the bar of the mi
     const readout = page.locator('.readout').first()
     for (let back = 0; back < 60 && !/[1-9]\d* refused/.test((await readout.textContent()) ?? ''); back++)
       await page.keyboard.press('ArrowLeft')
-    await page.keyboard.press('Enter')
+    await page.keyboard.press('Shift+Enter')
     await page.waitForURL(/from=/)
     const asked = new URL(page.url()).searchParams
     expect(Date.parse(asked.get('to') ?? '') - Date.parse(asked.get('from') ?? '')).toBe(60_000)

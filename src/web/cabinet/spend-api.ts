@@ -25,6 +25,3 @@ export type Summary = Got<typeof spendApi.summary>
 /** The path of a file of the account. */
 export const filePath = (accountId: string, name: 'spend.csv' | 'requests.csv' | 'statement', search: string): string =>
   `/cabinet/api/accounts/${encodeURIComponent(accountId)}/${name}${search}`
-
-/** A key without a name is shown by its id. */
-export const keyTitle = ({ id, name }: Readonly<{ id: string; name: string }>): string => (name === '' ? id : name)

@@ -42,8 +42,6 @@ export type Spent = Got<typeof api.spent.get>
 /** How often a span that ends now is asked for anew: its last part grows. */
 export const againMs = ({ part_s }: Pick<History, 'part_s'>): number => Math.max(10_000, Math.min(part_s * 1_000, 300_000))
 
-export const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
-
 /** The middle time of the parts in which there were any, by their requests: good enough to compare, and named so. */
 export function typicalMs({ first_byte }: Line): number | null {
   const all = first_byte.flatMap(({ p50_ms }) => (p50_ms === null ? [] : [p50_ms])).toSorted((a, b) => a - b)

@@ -12,9 +12,11 @@ type Steps = Readonly<{
   textOf: (index: number) => string
   point: (index: number | null) => void
   open: (index: number) => void
+  /** What Enter does with Shift. */
+  alone?: (index: number) => void
 }>
 
-export function ChartSteps({ label, count, textOf, point, open }: Steps) {
+export function ChartSteps({ label, count, textOf, point, open, alone }: Steps) {
   const [chosen, setChosen] = useState(count - 1)
   const at = Math.min(chosen, count - 1)
   if (count === 0) return null
@@ -38,7 +40,8 @@ export function ChartSteps({ label, count, textOf, point, open }: Steps) {
         if (event.key !== 'Enter') return
         event.preventDefault()
         // The bar as it stands: what was pressed before may not be drawn yet.
-        open(Number(event.currentTarget.value))
+        const act = event.shiftKey && alone !== undefined ? alone : open
+        act(Number(event.currentTarget.value))
       }}
     />
   )

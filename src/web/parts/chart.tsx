@@ -7,6 +7,7 @@ import { useMemo } from 'preact/hooks'
 import './language.ts'
 import UPlot from 'uplot'
 import { ChartSteps } from './chart-steps.tsx'
+import { stacked } from './drawn.ts'
 import { axisOf, HEIGHT_PX, Plot } from './plot.tsx'
 
 export type Series = Readonly<{ name: string; colour: string; values: readonly number[] }>
@@ -19,37 +20,48 @@ type Acts = Readonly<{
 }>
 
 /** `days`: the texts of the axis below. `opened`: what a click or Enter does with a bar, and the bar in words; heights are floats, so the words come from the exact amounts. */
-type BarsOptions = Omit<Acts, 'open'> &
-  Readonly<{
-    days: readonly string[]
-    series: readonly Series[]
-    opened?: Readonly<{ textOf: (index: number) => string; open: (index: number) => void }>
-  }>
+/** `label`: where a bar opens something else than its requests. */
+type Opened = Readonly<{ label?: string | undefined; textOf: (index: number) => string; open: (index: number) => void }>
+type Options<Of> = Omit<Acts, 'open'> & Readonly<{ days: readonly string[]; series: readonly Of[]; opened?: Opened | undefined }>
 
-export function Bars({ days, series, showValue, point, opened }: BarsOptions) {
+export function Bars({ days, series, showValue, point, opened }: Options<Series>) {
   const open = opened?.open
   const drawn = useMemo(
-    () => ({ options: (element: HTMLElement) => optionsOf(element, days, series, { showValue, open }), data: dataOf(days, series) }),
+    () => ({
+      options: (element: HTMLElement) => optionsOf(element, days, series, { showValue, open }),
+      data: [days.map((_, at) => at), ...stacked(series, days.length)] as UPlot.AlignedData,
+    }),
     [days, series],
   )
-  return (
-    <div class="chart-stepped">
-      <figure class={open === undefined ? 'chart' : 'chart opens'} aria-hidden="true">
-        <Plot {...drawn} point={point} />
-        <Legend series={series} />
-      </figure>
-      {opened !== undefined && (
-        <ChartSteps label="Bars of the chart: Enter shows the requests of one" count={days.length} point={point} {...opened} />
-      )}
-    </div>
-  )
+  return <Framed drawn={drawn} days={days} series={series} point={point} opened={opened} />
 }
 
+type FramedOptions = Pick<Options<Pick<Series, 'name' | 'colour'>>, 'days' | 'series' | 'point' | 'opened'> &
+  Readonly<{ drawn: Pick<Parameters<typeof Plot>[0], 'options' | 'data'> }>
+
+/** A plot with its legend, and the way through it by keyboard. */
+const Framed = ({ drawn, days, series, point, opened }: FramedOptions) => (
+  <div class="chart-stepped">
+    <figure class={opened === undefined ? 'chart' : 'chart opens'} aria-hidden="true">
+      <Plot {...drawn} point={point} />
+      <Legend series={series} />
+    </figure>
+    {opened !== undefined && (
+      <ChartSteps
+        {...opened}
+        label={opened.label ?? 'Bars of the chart: Enter shows the requests of one'}
+        count={days.length}
+        point={point}
+      />
+    )}
+  </div>
+)
+
 type LineSeries = Readonly<{ name: string; colour: string; values: readonly (number | null)[] }>
-type LinesOptions = Omit<Acts, 'open'> & Readonly<{ days: readonly string[]; series: readonly LineSeries[]; max: number }>
 
 /** A line for each series, with a gap where its value is null. `max`: the end of the axis on the left. */
-export function Lines({ days, series, max, showValue, point }: LinesOptions) {
+export function Lines({ days, series, max, showValue, point, opened }: Options<LineSeries> & Readonly<{ max: number }>) {
+  const open = opened?.open
   const drawn = useMemo(() => {
     const lines = series.map(({ colour }) => ({
       stroke: colour,
@@ -58,16 +70,11 @@ export function Lines({ days, series, max, showValue, point }: LinesOptions) {
       spanGaps: false,
     }))
     return {
-      options: (element: HTMLElement) => ({ ...frameOf(element, days, { showValue }, () => [0, max]), series: [{}, ...lines] }),
+      options: (element: HTMLElement) => ({ ...frameOf(element, days, { showValue, open }, () => [0, max]), series: [{}, ...lines] }),
       data: [days.map((_, at) => at), ...series.map(({ values }) => [...values])] as UPlot.AlignedData,
     }
   }, [days, series])
-  return (
-    <figure class="chart" aria-hidden="true">
-      <Plot {...drawn} point={point} />
-      <Legend series={series} />
-    </figure>
-  )
+  return <Framed drawn={drawn} days={days} series={series} point={point} opened={opened} />
 }
 
 export const Legend = ({ series }: Readonly<{ series: readonly Pick<Series, 'name' | 'colour'>[] }>) => (
@@ -82,14 +89,6 @@ export const Legend = ({ series }: Readonly<{ series: readonly Pick<Series, 'nam
     ))}
   </ul>
 )
-
-/** Stacks each series on those before it. The tallest is drawn first, so that all are seen. */
-function dataOf(days: readonly string[], series: readonly Series[]): UPlot.AlignedData {
-  const tops = series.map((_, index) => days.map((_day, at) => sumAt(series.slice(0, index + 1), at)))
-  return [days.map((_, at) => at), ...tops.reverse()]
-}
-
-const sumAt = (series: readonly Series[], at: number): number => series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0)
 
 function optionsOf(element: HTMLElement, days: readonly string[], series: readonly Series[], acts: Omit<Acts, 'point'>): UPlot.Options {
   const paths = UPlot.paths.bars?.({ size: [0.7, 48] })

@@ -2,42 +2,25 @@
 
 import { useMemo, useState } from 'preact/hooks'
 import { Bars, Lines } from './chart.tsx'
-import { coloursOf, OTHERS_COLOUR } from './colours.ts'
 import { MEASURES } from './explore-controls.tsx'
-import { type Explored, idOf, percent, ratesOf, type TitleOf, titleOfAll } from './explored.ts'
-import { showCount, showDay } from './show-time.ts'
-import { showUsd, sumUsd, usdNumber } from './show-usd.ts'
+import { placesShown, placeText, rateSeries, sumSeries } from './explore-series.ts'
+import { type Explored, percent, type TitleOf } from './explored.ts'
+import { showCount } from './show-time.ts'
+import { showUsd, sumUsd } from './show-usd.ts'
 
-type Options = Readonly<{ explored: Explored; titleOf: TitleOf }>
+/** `open`: shows what is behind a step, of whose beginning it is told; undefined: no page has that alone. */
+type Options = Readonly<{ explored: Explored; titleOf: TitleOf; open: ((place: string) => void) | undefined }>
 
 export const ExploreChart = (options: Options) =>
   options.explored.measure === 'cache_hits' ? <RateChart {...options} /> : <SumChart {...options} />
 
-/** The texts of the axis, and each series with its name and colour. */
-function useDrawn<Values>({ explored, titleOf }: Options, valuesOf: (values: Explored['series'][number]['values']) => Values) {
-  const { by, places, series, step } = explored
-  return useMemo(() => {
-    const colours = coloursOf(series.flatMap(({ things }) => (things === null ? [] : [idOf(things)])))
-    return {
-      days: places.map((place) => (step === 'hour' ? place.slice(11, 16) : showDay(place))),
-      series: series.map(({ things, values }) => ({
-        name: things === null ? 'others' : titleOfAll(titleOf, by, things),
-        colour: (things === null ? undefined : colours.get(idOf(things))) ?? OTHERS_COLOUR,
-        values: valuesOf(values),
-      })),
-    }
-  }, [explored, titleOf])
-}
-
-const placeText = (place: string): string => (place.length > 10 ? `${showDay(place.slice(0, 10))}, ${place.slice(11, 16)}` : showDay(place))
 const wholeText = ({ measure, total }: Explored): string =>
   `${MEASURES.find(({ value }) => value === measure)?.text.toLowerCase()}, ${showCount(total.requests)} requests`
 
-const SumChart = (options: Options) => {
-  const { explored } = options
+const SumChart = ({ explored, titleOf, open }: Options) => {
   const { measure, places, series } = explored
   const [at, setAt] = useState<number | null>(null)
-  const drawn = useDrawn(options, (values) => values.map((value) => usdNumber(value ?? '0')))
+  const drawn = useMemo(() => ({ days: placesShown(explored), series: sumSeries(explored, titleOf) }), [explored, titleOf])
   const isUsd = measure === 'spend'
   const show = (exact: string): string => (isUsd ? showUsd(exact) : showCount(Number(exact)))
   const sumAt = (index: number): string => sumUsd(series.map(({ values }) => values[index] ?? '0'))
@@ -52,15 +35,19 @@ const SumChart = (options: Options) => {
         </strong>{' '}
         {place === undefined ? wholeText(explored) : placeText(place)}
       </p>
-      <Bars {...drawn} showValue={(value) => (isUsd ? showUsd(value.toFixed(6)) : showCount(Math.round(value)))} point={setAt} />
+      <Bars
+        {...drawn}
+        showValue={(value) => (isUsd ? showUsd(value.toFixed(6)) : showCount(Math.round(value)))}
+        point={setAt}
+        opened={openedBy(explored, open, (index) => show(sumAt(index)))}
+      />
     </div>
   )
 }
 
-const RateChart = (options: Options) => {
-  const { explored } = options
+const RateChart = ({ explored, titleOf, open }: Options) => {
   const [at, setAt] = useState<number | null>(null)
-  const drawn = useDrawn(options, ratesOf)
+  const drawn = useMemo(() => ({ days: placesShown(explored), series: rateSeries(explored, titleOf) }), [explored, titleOf])
   const place = at === null ? undefined : explored.places[at]
   const ratesAt = (index: number) => drawn.series.map(({ name, values }) => `${name} ${percent(values[index] ?? null)}`)
   return (
@@ -74,9 +61,23 @@ const RateChart = (options: Options) => {
           `${placeText(place)}: ${ratesAt(at).join(', ')}`
         )}
       </p>
-      <Lines {...drawn} max={WHOLE} showValue={percent} point={setAt} />
+      <Lines
+        {...drawn}
+        max={WHOLE}
+        showValue={percent}
+        point={setAt}
+        opened={openedBy(explored, open, (index) => ratesAt(index).join(', '))}
+      />
     </div>
   )
+}
+
+function openedBy({ places }: Explored, open: Options['open'], textAt: (index: number) => string) {
+  if (open === undefined) return undefined
+  return {
+    textOf: (index: number) => `${placeText(places[index] ?? '')}: ${textAt(index)}`,
+    open: (index: number) => open(places[index] ?? ''),
+  }
 }
 
 /** In thousandths. */

@@ -89,8 +89,30 @@ export const spansAt = (nowMs: number) => {
 
 export type SpanName = ReturnType<typeof spansAt>[number]['id']
 
+/** In ISO 8601. */
+export type Moments = Readonly<{ from: string; to: string }>
+
 /** The span in moments, from the first day's beginning to the last one's end. */
-export const momentsOf = ({ from, to }: ExploreView): Readonly<{ from: string; to: string }> => ({
+export const momentsOf = ({ from, to }: Moments): Moments => ({
   from: `${from}T00:00:00Z`,
   to: new Date(Date.parse(`${to}T00:00:00Z`) + DAY_MS).toISOString(),
 })
+
+/** The time of a step of the span, which may begin before it or end behind it. `place`: its beginning, a UTC day or an hour of one. */
+export function stepSpan(view: Moments, step: string, place: string): Moments {
+  const whole = momentsOf(view)
+  const [start, end] = [Date.parse(place), Date.parse(stepEnd(step, place))]
+  return {
+    from: new Date(Math.max(start, Date.parse(whole.from))).toISOString(),
+    to: new Date(Math.min(end, Date.parse(whole.to))).toISOString(),
+  }
+}
+
+function stepEnd(step: string, place: string): string {
+  const start = new Date(place)
+  if (step === 'month') start.setUTCMonth(start.getUTCMonth() + 1)
+  else start.setTime(start.getTime() + (STEPS_MS[step] ?? DAY_MS))
+  return start.toISOString()
+}
+
+const STEPS_MS: Readonly<Record<string, number>> = { hour: 3_600_000, day: DAY_MS, week: 7 * DAY_MS }

@@ -8,7 +8,7 @@ import type { Column } from './columns.ts'
 import { ExploreChart } from './explore-chart.tsx'
 import { ExploreControls } from './explore-controls.tsx'
 import { titlesOf } from './explore-titles.ts'
-import { type ExploreView, exploreSearch, exploreViewOf, idsText, type ThingName } from './explore-view.ts'
+import { type ExploreView, exploreSearch, exploreViewOf, idsText, type Moments, stepSpan, type ThingName } from './explore-view.ts'
 import { ExploreViews, type ViewCalls } from './explore-views.tsx'
 import { type Explored, idOf, percent, type Row, type Sums, type TitleOf } from './explored.ts'
 import type { Option } from './field.tsx'
@@ -22,7 +22,7 @@ import { hasUpstreamCost, knownCostNote, upstreamCostOf } from './upstream-cost.
 /** What operators see besides, of the history of requests. */
 type Traffic = Readonly<{
   measures: readonly Option[]
-  show: (answer: TrafficAnswer, only: (thing: ThingName, id: string) => void) => VNode
+  show: (answer: TrafficAnswer, only: (thing: ThingName, id: string) => void, view: ExploreView) => VNode
 }>
 
 type Options = Readonly<{
@@ -34,8 +34,8 @@ type Options = Readonly<{
   ask: (query: ExploreView) => PromiseLike<ApiResponse<Explored | TrafficAnswer | Response>>
   traffic?: Traffic
   views: ViewCalls
-  /** The address of the requests of a view; undefined: no list has them alone. */
-  requestsOf: (view: ExploreView) => string | undefined
+  /** The address of the requests of a view, or of a part of its time; undefined: no list has them alone. */
+  requestsOf: (view: ExploreView, part?: Moments) => string | undefined
 }>
 
 export const Explore = ({ lede, path, file, things, ask, traffic, views, requestsOf }: Options) => {
@@ -66,14 +66,22 @@ export const Explore = ({ lede, path, file, things, ask, traffic, views, request
       <Show loaded={loaded} again={again} lines={12}>
         {(explored) =>
           isTrafficAnswer(explored) ? (
-            (traffic?.show(explored, only) ?? null)
+            (traffic?.show(explored, only, view) ?? null)
           ) : explored.total.requests === 0 ? (
             <Empty title="Nothing was used">
               <p>There is no request of these days that the filters let through.</p>
             </Empty>
           ) : (
             <>
-              <ExploreChart explored={explored} titleOf={titleOf} />
+              <ExploreChart
+                explored={explored}
+                titleOf={titleOf}
+                open={
+                  requestsOf(view) === undefined
+                    ? undefined
+                    : (place) => route(requestsOf(view, stepSpan(view, explored.step, place)) ?? path)
+                }
+              />
               <CostNote total={explored.total} />
               <ExploreTable explored={explored} titleOf={titleOf} only={only} requestsOf={(chosen) => requestsOf({ ...view, ...chosen })} />
             </>

@@ -21,9 +21,9 @@ export const Explore = ({ account }: AccountPageProps) => (
       keep: (name, view) => api.accounts({ accountId: account.id }).views.post({ name, view }),
       remove: (id) => api.accounts({ accountId: account.id }).views({ id }).delete(),
     }}
-    requestsOf={(asked) => {
+    requestsOf={(asked, part = momentsOf(asked)) => {
       const only = onlyOf(asked, THINGS)
-      return only && pathOf(account.id, 'requests') + searchOf({ ...only, ...momentsOf(asked) })
+      return only && pathOf(account.id, 'requests') + searchOf({ ...only, ...part })
     }}
   />
 )

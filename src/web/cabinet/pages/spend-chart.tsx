@@ -2,16 +2,18 @@
 
 import { useMemo, useState } from 'preact/hooks'
 import { Bars } from '../../parts/chart.tsx'
-import { coloursOf, OTHERS_COLOUR } from '../../parts/colours.ts'
 import { showDay } from '../../parts/show-time.ts'
 import { showUsd, sumUsd, usdNumber } from '../../parts/show-usd.ts'
-import { keyTitle, type Spend } from '../spend-api.ts'
+import { keyTitle } from '../key-title.ts'
+import type { Spend } from '../spend-api.ts'
+import { spendSeries } from '../spend-series.ts'
 import { barSpan, type Moments } from '../spend-view.ts'
 
 /** `open`: called with the span of the bar that is clicked. */
 export const SpendChart = ({ spend, open }: Readonly<{ spend: Spend; open: (span: Moments) => void }>) => {
   const [at, setAt] = useState<number | null>(null)
-  const { days, series } = useMemo(() => drawn(spend), [spend])
+  const days = useMemo(() => (spend.is_by_hour ? spend.places : spend.places.map(showDay)), [spend])
+  const series = useMemo(() => spendSeries(spend), [spend])
   const place = at === null ? undefined : days[at]
   return (
     <div class="card chart-card">
@@ -43,18 +45,6 @@ export const SpendChart = ({ spend, open }: Readonly<{ spend: Spend; open: (span
 }
 
 const sumAt = ({ series }: Spend, at: number): string => showUsd(sumUsd(series.map(({ values }) => values[at] ?? '0')))
-
-const drawn = ({ places, series, is_by_hour }: Spend) => {
-  const colours = coloursOf(series.flatMap(({ id }) => (id === null ? [] : [id])))
-  return {
-    days: is_by_hour ? places : places.map(showDay),
-    series: series.map(({ id, name, values }) => ({
-      name: id === null ? 'others' : keyTitle({ id, name }),
-      colour: id === null ? OTHERS_COLOUR : (colours.get(id) ?? OTHERS_COLOUR),
-      values: values.map(usdNumber),
-    })),
-  }
-}
 
 const MOST_SHOWN = 3
 

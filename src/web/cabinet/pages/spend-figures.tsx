@@ -5,7 +5,8 @@ import { showUsd, usdNumber } from '../../parts/show-usd.ts'
 import { Table } from '../../parts/table.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { Usd } from '../../parts/usd.tsx'
-import { keyTitle, type Spend, type Summary } from '../spend-api.ts'
+import { keyTitle } from '../key-title.ts'
+import type { Spend, Summary } from '../spend-api.ts'
 import { changesWords, runwayWords, WORDS, weekWords } from './spend.words.ts'
 
 export const NowFigures = ({ now }: Readonly<{ now: Summary }>) => (

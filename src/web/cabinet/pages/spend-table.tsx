@@ -4,7 +4,8 @@ import type { Column } from '../../parts/columns.ts'
 import { showCount } from '../../parts/show-time.ts'
 import { usdNumber } from '../../parts/show-usd.ts'
 import { Table } from '../../parts/table.tsx'
-import { keyTitle, type Spend } from '../spend-api.ts'
+import { keyTitle } from '../key-title.ts'
+import type { Spend } from '../spend-api.ts'
 import type { SpendView } from '../spend-view.ts'
 
 type Row = Omit<Spend['data'][number], 'id'> & Readonly<{ id: string | null }>

@@ -1,7 +1,8 @@
 /** What was spent and used over all accounts, by what an operator asks. Rules: pages.md "Explore". */
 
 import { Explore } from '../../parts/explore.tsx'
-import { momentsOf, onlyOf } from '../../parts/explore-view.ts'
+import { type ExploreView, type Moments, momentsOf, onlyOf, stepSpan } from '../../parts/explore-view.ts'
+import type { TrafficAnswer } from '../../parts/traffic-answer.ts'
 import { api } from '../api.ts'
 import { addressOf } from '../filters.ts'
 import { TRAFFIC_MEASURES, Traffic } from './traffic.tsx'
@@ -19,18 +20,26 @@ export const ExplorePage = () => (
     ask={(query) => api.explore.get({ query })}
     traffic={{
       measures: TRAFFIC_MEASURES,
-      show: (answer, only) => <Traffic answer={answer} only={only} />,
+      show: (answer, only, view) => <Traffic answer={answer} only={only} behind={(place) => behind(view, answer, place)} />,
     }}
     views={{
       list: () => api.views.get(),
       keep: (name, view) => api.views.post({ name, view }),
       remove: (id) => api.views({ id }).delete(),
     }}
-    requestsOf={(asked) => {
-      const only = onlyOf(asked, THINGS)
-      if (only === undefined) return undefined
-      const { account: account_id, key: key_id, ...more } = only
-      return addressOf('/console/requests', { account_id, key_id, ...more, ...momentsOf(asked) } as Record<string, string>)
-    }}
+    requestsOf={requestsOf}
   />
 )
+
+function requestsOf(asked: ExploreView, part: Moments = momentsOf(asked)): string | undefined {
+  const only = onlyOf(asked, THINGS)
+  if (only === undefined) return undefined
+  const { account: account_id, key: key_id, ...more } = only
+  return addressOf('/console/requests', { account_id, key_id, ...more, ...part } as Record<string, string>)
+}
+
+/** What was refused has no rows: the overview of that time has the reasons and the accounts. */
+const behind = (view: ExploreView, { measure, step }: TrafficAnswer, place: string): string => {
+  const part = stepSpan(view, step, place)
+  return measure === 'refusals' ? addressOf('/console', part) : (requestsOf(view, part) ?? addressOf('/console/requests', part))
+}

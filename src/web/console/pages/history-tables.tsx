@@ -4,7 +4,8 @@ import { exploreSearch, idsText } from '../../parts/explore-view.ts'
 import { showCount } from '../../parts/show-time.ts'
 import { Table } from '../../parts/table.tsx'
 import { addressOf, type Filters } from '../filters.ts'
-import { type History, type HistoryView, type Line, sumOf, typicalMs } from '../history-api.ts'
+import { type History, type HistoryView, type Line, typicalMs } from '../history-api.ts'
+import { sumOf } from './history-series.ts'
 import { changeText, showMs, wordsOf } from './now.words.ts'
 import { Spark } from './now-figures.tsx'
 
@@ -15,7 +16,7 @@ export const requestsOf = ({ from, to }: Span, filters: Filters<string> = {}): s
   addressOf('/console/requests', { ...filters, from, to })
 
 /** The UTC days of the span on Explore, as far as that knows of traffic, in hours where they are few. */
-const trafficOf = ({ from, to }: Span, measure: string, by: string, filters: Filters<'model' | 'upstream'> = {}): string => {
+export const trafficOf = ({ from, to }: Span, measure: string, by: string, filters: Filters<'model' | 'upstream'> = {}): string => {
   const last = new Date(Date.parse(to) - 1).toISOString()
   const step = Date.parse(to) - Date.parse(from) > 2 * 86_400_000 ? 'day' : 'hour'
   return `/console/explore${exploreSearch({ measure, by, step, ...filters, from: from.slice(0, 10), to: last.slice(0, 10) })}`
@@ -120,7 +121,16 @@ export const Accounts = ({ history }: Readonly<{ history: History }>) => (
         isFigure: true,
         cell: ({ id, requests }) => <a href={requestsOf(history, { account_id: id })}>{showCount(requests)}</a>,
       },
-      { name: 'Refused', isFigure: true, cell: ({ refused }) => showCount(refused) },
+      {
+        name: 'Refused',
+        isFigure: true,
+        // What was refused has no rows; the account has what refuses: its balance, its keys and their limits.
+        cell: ({ id, refused }) => (
+          <a href={`/console/accounts/${id}`} title="Refused requests have no rows: the account has its balance, keys and limits">
+            {showCount(refused)}
+          </a>
+        ),
+      },
       { name: 'Change', isFigure: true, cell: ({ requests, before }) => changeText(requests, before) },
     ]}
     rows={history.accounts}

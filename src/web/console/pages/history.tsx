@@ -6,19 +6,15 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { useAsked } from '../../parts/ask.ts'
-import { coloursOf, OTHERS_COLOUR } from '../../parts/colours.ts'
 import { showCount, showMoment } from '../../parts/show-time.ts'
 import { Empty, Show } from '../../parts/state.tsx'
 import { addressOf } from '../filters.ts'
-import { againMs, askHistory, type History, type HistoryView, type Line, SPANS, sumOf, viewOf } from '../history-api.ts'
-import { Accounts, Lines, Reasons, requestsOf } from './history-tables.tsx'
-import { MARK_TEXTS, showMs, wordsOf } from './now.words.ts'
+import { againMs, askHistory, type History, type HistoryView, SPANS, viewOf } from '../history-api.ts'
+import { partSpan, refusedAt, requestSeries, sumOf, timeSeries } from './history-series.ts'
+import { Accounts, Lines, Reasons, requestsOf, trafficOf } from './history-tables.tsx'
+import { MARK_TEXTS, showMs } from './now.words.ts'
 import { SpentOf } from './spent.tsx'
 import { TimeChart } from './time-chart.tsx'
-
-const ANSWERED_COLOUR = '#0f9673'
-const SPREAD_COLOURS = { p50_ms: '#0f9673', p95_ms: '#d08a2e', p99_ms: '#c65653' } as const
-const REASONS_MAX = 5
 
 export const HistorySection = () => {
   const { query, route } = useLocation()
@@ -77,34 +73,47 @@ const Controls = ({ view, show }: Showing) => (
 
 const Happened = ({ history, view, show }: Showing & Readonly<{ history: History }>) => {
   const [pointed, setAt] = useState<number | null>(null)
-  const { parts, part_s, all } = history
+  const { from, to, parts, part_s, all } = history
+  const { route } = useLocation()
   // Another span may have fewer parts than the one that was pointed into.
   const at = pointed !== null && pointed < parts.length ? pointed : null
   const marks = useMemo(() => history.marks.map(({ at: moment, kind }) => ({ at: moment, isBad: kind === 'lost' })), [history])
   const requests = useMemo(() => requestSeries(all), [all])
   const times = useMemo(() => timeSeries(all), [all])
   const chart = {
+    from,
+    to,
     parts,
     partS: part_s,
     marks,
     endsNow: view.to === undefined,
     point: setAt,
-    choose: (from: string, to: string) => show({ from, to }),
+    choose: (first: string, end: string) => show({ from: first, to: end }),
   }
+  const opens = (what: string, order?: string) => ({
+    what,
+    open: (index: number) => route(requestsOf(partSpan(history, index), { order })),
+  })
   return (
     <>
       <div class="halves">
         <div class="card chart-card">
           <p class="readout">{requestsText(history, at)}</p>
-          <TimeChart {...chart} series={requests} isStacked={true} showValue={showCount} />
+          <TimeChart {...chart} series={requests} isStacked={true} showValue={showCount} opened={opens('the requests of one')} />
         </div>
         <div class="card chart-card">
           <p class="readout">{timesText(history, at)}</p>
-          <TimeChart {...chart} series={times} isStacked={false} showValue={showMs} />
+          <TimeChart
+            {...chart}
+            series={times}
+            isStacked={false}
+            showValue={showMs}
+            opened={opens('the requests of one, the longest first', '-time')}
+          />
         </div>
       </div>
       <Marks history={history} />
-      <SpentOf view={view} show={show} marks={marks} turn={history} />
+      <SpentOf view={view} show={show} marks={marks} history={history} />
       {history.lines.length === 0 ? (
         <Empty title="No request ended in this span" />
       ) : (
@@ -120,38 +129,6 @@ const Happened = ({ history, view, show }: Showing & Readonly<{ history: History
   )
 }
 
-const refusedAt = ({ refusals }: Line, at: number): number => sumOf(Object.values(refusals).map((counts) => counts[at] ?? 0))
-
-/** What was answered, and below it the most frequent reasons of refusals; the others together. */
-function requestSeries(line: Line) {
-  const reasons = Object.entries(line.refusals).toSorted(([, a], [, b]) => sumOf(b) - sumOf(a))
-  const [shown, others] = [reasons.slice(0, REASONS_MAX), reasons.slice(REASONS_MAX)]
-  const colours = coloursOf(
-    shown.map(([name]) => name),
-    ANSWERED_COLOUR,
-  )
-  return [
-    { name: 'answered', colour: ANSWERED_COLOUR, values: line.requests.map((count, at) => count - refusedAt(line, at)) },
-    ...shown.map(([name, values]) => ({ name: wordsOf(name), colour: colours.get(name) ?? OTHERS_COLOUR, values: [...values] })),
-    ...(others.length === 0
-      ? []
-      : [
-          {
-            name: 'other refusals',
-            colour: OTHERS_COLOUR,
-            values: line.requests.map((_, at) => sumOf(others.map(([, counts]) => counts[at] ?? 0))),
-          },
-        ]),
-  ]
-}
-
-const timeSeries = ({ first_byte }: Line) =>
-  (['p50_ms', 'p95_ms', 'p99_ms'] as const).map((name) => ({
-    name: name.replace('_ms', ''),
-    colour: SPREAD_COLOURS[name],
-    values: first_byte.map((spread) => spread[name]),
-  }))
-
 function requestsText(history: History, at: number | null) {
   const { all, parts } = history
   const total = at === null ? sumOf(all.requests) : (all.requests[at] ?? 0)
@@ -160,7 +137,12 @@ function requestsText(history: History, at: number | null) {
   return (
     <>
       <strong>{at === null ? <a href={requestsOf(history)}>{showCount(total)}</a> : showCount(total)}</strong> requests,{' '}
-      {showCount(refused)} refused{when}
+      {at === null ? (
+        <a href={trafficOf(history, 'refusals', 'reason,model')}>{showCount(refused)} refused</a>
+      ) : (
+        `${showCount(refused)} refused`
+      )}
+      {when}
     </>
   )
 }

@@ -1,27 +1,28 @@
 /** What was spent in the span of the overview, and who spent most: by model, account or key, each beside the span before. Rules: pages.md "Now", "Explore". */
 
 import { useMemo, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
 import { useAsked } from '../../parts/ask.ts'
-import { coloursOf, OTHERS_COLOUR } from '../../parts/colours.ts'
 import { titlesOf } from '../../parts/explore-titles.ts'
 import { exploreSearch, idsText } from '../../parts/explore-view.ts'
-import { showCount, showMoment } from '../../parts/show-time.ts'
+import { showCount, spanText } from '../../parts/show-time.ts'
 import { showUsd, sumUsd, usdNumber } from '../../parts/show-usd.ts'
 import { Empty, Show } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
 import { hasUpstreamCost, knownCostNote, upstreamCostOf } from '../../parts/upstream-cost.ts'
 import { Usd } from '../../parts/usd.tsx'
-import { askSpent, type HistoryView, SPENT_BY, type Spent } from '../history-api.ts'
+import { askSpent, type History, type HistoryView, SPENT_BY, type Spent } from '../history-api.ts'
 import { requestsOf } from './history-tables.tsx'
 import { changeText } from './now.words.ts'
+import { barSpan, spentSeries } from './spent-series.ts'
 import { TimeChart } from './time-chart.tsx'
 
 type Showing = Readonly<{ view: HistoryView; show: (changed: Partial<HistoryView>) => void }>
 type Marks = Parameters<typeof TimeChart>[0]['marks']
 
-/** `turn`: another value asks again. */
-export const SpentOf = ({ view, show, marks, turn }: Showing & Readonly<{ marks: Marks; turn: unknown }>) => {
-  const { loaded, again } = useAsked(() => askSpent(view), [view.span, view.spent, view.from, view.to, turn])
+/** `history`: of the charts beside it, whose time the axis has; another one asks again. */
+export const SpentOf = ({ view, show, marks, history }: Showing & Readonly<{ marks: Marks; history: History }>) => {
+  const { loaded, again } = useAsked(() => askSpent(view), [view.span, view.spent, view.from, view.to, history])
   return (
     <section class="stack" aria-label="Spend">
       <div class="controls">
@@ -38,7 +39,7 @@ export const SpentOf = ({ view, show, marks, turn }: Showing & Readonly<{ marks:
       <Show loaded={loaded} again={again} lines={10}>
         {(found) => (
           <div class="halves">
-            <SpentChart found={found} show={show} marks={marks} endsNow={view.to === undefined} />
+            <SpentChart found={found} show={show} marks={marks} endsNow={view.to === undefined} history={history} />
             {found.data.length === 0 ? <NothingSpent /> : <SpentTable found={found} />}
           </div>
         )}
@@ -53,42 +54,28 @@ const NothingSpent = () => (
   </Empty>
 )
 
-type Charted = Readonly<{ found: Spent; show: Showing['show']; marks: Marks; endsNow: boolean }>
+type Charted = Readonly<{ found: Spent; show: Showing['show']; marks: Marks; endsNow: boolean; history: History }>
 
-const SpentChart = ({ found, show, marks, endsNow }: Charted) => {
+const SpentChart = ({ found, show, marks, endsNow, history }: Charted) => {
   const [pointed, setAt] = useState<number | null>(null)
-  const { by, places, series, step_s, total } = found
+  const { places, series, step_s } = found
+  const { route } = useLocation()
   const at = pointed !== null && pointed < places.length ? pointed : null
-  const drawn = useMemo(() => {
-    const titleOf = titlesOf([by], found.data)
-    const colours = coloursOf(series.flatMap(({ things }) => (things?.[0] === undefined ? [] : [things[0].id])))
-    return series.map(({ things, values }) => {
-      const id = things?.[0]?.id
-      return {
-        name: id === undefined ? 'others' : titleOf(by, id),
-        colour: (id === undefined ? undefined : colours.get(id)) ?? OTHERS_COLOUR,
-        values: values.map((value) => usdNumber(value ?? '0')),
-      }
-    })
-  }, [found])
+  const drawn = useMemo(() => spentSeries(found), [found])
   return (
     <div class="card chart-card">
       <p class="readout">
         {at === null ? (
-          <>
-            <strong>
-              <a href={requestsOf(found)}>{showUsd(total.cost_usd)}</a>
-            </strong>{' '}
-            by {stepOf(step_s)}, {changeText(usdNumber(total.cost_usd), usdNumber(total.before_usd))} on the time before
-            {hasUpstreamCost(total) && `, ${showUsd(upstreamCostOf(total) ?? '0')} at the upstreams`}
-          </>
+          <Whole found={found} />
         ) : (
           <>
-            <strong>{showUsd(sumUsd(series.map(({ values }) => values[at] ?? '0')))}</strong> {showMoment(places[at] ?? '')}
+            <strong>{showUsd(sumUsd(series.map(({ values }) => values[at] ?? '0')))}</strong> {spanText(barSpan(found, at))}
           </>
         )}
       </p>
       <TimeChart
+        from={history.from}
+        to={history.to}
         parts={places}
         partS={step_s}
         series={drawn}
@@ -98,8 +85,27 @@ const SpentChart = ({ found, show, marks, endsNow }: Charted) => {
         endsNow={endsNow}
         point={setAt}
         choose={(from, to) => show({ from, to })}
+        opened={{
+          what: 'the requests of one, the dearest first',
+          open: (index) => route(requestsOf(barSpan(found, index), { order: '-cost' })),
+        }}
       />
     </div>
+  )
+}
+
+/** The sum, and of which hours it is: whole ones, which may be more than the time that was asked for. */
+const Whole = ({ found }: Readonly<{ found: Spent }>) => {
+  const { step_s, total } = found
+  return (
+    <>
+      <strong>
+        <a href={requestsOf(found)}>{showUsd(total.cost_usd)}</a>
+      </strong>{' '}
+      in the whole hours {spanText(found)}, by {stepOf(step_s)}, {changeText(usdNumber(total.cost_usd), usdNumber(total.before_usd))} on as
+      many before
+      {hasUpstreamCost(total) && `, ${showUsd(upstreamCostOf(total) ?? '0')} at the upstreams`}
+    </>
   )
 }
 

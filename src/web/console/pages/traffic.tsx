@@ -21,7 +21,8 @@ export const TRAFFIC_MEASURES = [
 
 type Options = Readonly<{ answer: TrafficAnswer; only: (thing: ThingName, id: string) => void }>
 
-export const Traffic = ({ answer, only }: Options) => (
+/** `behind`: the address of what is behind a step, of whose beginning it is told. */
+export const Traffic = ({ answer, only, behind }: Options & Readonly<{ behind: (place: string) => string }>) => (
   <>
     {answer.total.requests === 0 ? (
       <Empty title="Nothing was counted">
@@ -33,7 +34,7 @@ export const Traffic = ({ answer, only }: Options) => (
       </Empty>
     ) : (
       <>
-        <TrafficChart answer={answer} />
+        <TrafficChart answer={answer} behind={behind} />
         <TrafficTable answer={answer} only={only} />
       </>
     )}
