@@ -4,6 +4,7 @@ import { useLocation } from 'preact-iso/router'
 import { withoutCostText } from '../../../core/without-cost.ts'
 import { type Got, useAsked } from '../../parts/ask.ts'
 import type { Column } from '../../parts/columns.ts'
+import { idsText, momentsOf } from '../../parts/explore-view.ts'
 import { Choice } from '../../parts/field.tsx'
 import { Pick } from '../../parts/pick.tsx'
 import { PageHead } from '../../parts/shell.tsx'
@@ -62,7 +63,7 @@ const Sums = ({ filters }: Readonly<{ filters: Filters<Filter> }>) => {
           ) : (
             <Table
               label={`Margin by ${margin.by}, ${margin.from} to ${margin.to}`}
-              columns={columnsOf(margin.by)}
+              columns={columnsOf(margin, filters)}
               rows={margin.data}
               keyOf={({ id }) => id}
               isAll
@@ -84,13 +85,34 @@ const shareLeft = ({ charged_usd, margin_usd }: Margin['total']): number | null 
   usdNumber(charged_usd) === 0 ? null : usdNumber(margin_usd) / usdNumber(charged_usd)
 const percent = (share: number | null): string => (share === null ? '–' : `${(share * 100).toFixed(1)} %`)
 
-const columnsOf = (by: Margin['by']): readonly Column<Row>[] => [
+/** The requests that a row is of, among which are those whose cost is not known. */
+function requestsOf({ by, from, to }: Margin, { account_id, model, upstream }: Filters<Filter>, { id }: Row): string {
+  const [first, last] = by === 'day' ? [id, id] : [from, to]
+  const only = {
+    account_id,
+    model,
+    upstream,
+    ...{ day: {}, account: { account_id: id }, model: { model: idsText([id]) }, upstream: { upstream: idsText([id]) } }[by],
+  }
+  return addressOf('/console/requests', { ...only, ...momentsOf({ from: first, to: last }) })
+}
+
+const columnsOf = (margin: Margin, filters: Filters<Filter>): readonly Column<Row>[] => [
   {
-    name: by[0]?.toUpperCase() + by.slice(1),
+    name: margin.by[0]?.toUpperCase() + margin.by.slice(1),
     by: ({ id, name }) => name || id,
-    cell: ({ id, name }) => <span title={id}>{name || id}</span>,
+    cell: (row) => (
+      <a class="breaks" href={behindName(margin.by, row) ?? requestsOf(margin, filters, row)} title={row.id}>
+        {row.name || row.id}
+      </a>
+    ),
   },
-  { name: 'Requests', isFigure: true, by: ({ requests }) => requests, cell: ({ requests }) => showCount(requests) },
+  {
+    name: 'Requests',
+    isFigure: true,
+    by: ({ requests }) => requests,
+    cell: (row) => <a href={requestsOf(margin, filters, row)}>{showCount(row.requests)}</a>,
+  },
   { name: 'Charged', onCard: 'first', usd: ({ charged_usd }) => charged_usd },
   { name: 'Cost', usd: ({ upstream_cost_usd }) => upstream_cost_usd },
   { name: 'of failed calls', usd: ({ other_calls_cost_usd }) => other_calls_cost_usd },
@@ -104,6 +126,10 @@ const columnsOf = (by: Margin['by']): readonly Column<Row>[] => [
     cell: (row) => percent(shareLeft(row)),
   },
 ]
+
+/** The page of a thing; undefined: it has none. */
+const behindName = (by: Margin['by'], { id }: Row): string | undefined =>
+  by === 'account' ? `/console/accounts/${id}` : by === 'upstream' ? '/console/upstreams' : undefined
 
 const footOf = ({ total }: Margin) => [
   'All',

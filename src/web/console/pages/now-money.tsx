@@ -25,8 +25,18 @@ export const MoneyToday = ({ now }: Readonly<{ now: NowDocument | undefined }>) 
         <MarginToday />
         <Figure name="Waived" value={showMoney(today?.waived_usd)} behind={requestsToday('waived')} note="used, not charged" />
         <Figure name="Estimated" value={showMoney(today?.estimated_usd)} behind={requestsToday('estimated')} note="of what was charged" />
-        <Figure name="Lost to cache misses" value={showMoney(today?.cache_lost_usd)} note={lostText(today?.thinking_lost)} />
-        <Figure name="Held now" value={showMoney(ledger?.held_usd)} note={ledger === undefined ? '' : counted(ledger.holds, 'hold')} />
+        <Figure
+          name="Lost to cache misses"
+          value={showMoney(today?.cache_lost_usd)}
+          behind={addressOf('/console/margin', { by: 'upstream', from: utcDay(), to: utcDay() })}
+          note={lostText(today?.thinking_lost)}
+        />
+        <Figure
+          name="Held now"
+          value={showMoney(ledger?.held_usd)}
+          behind="/console/accounts"
+          note={ledger === undefined ? '' : `${counted(ledger.holds, 'hold')}, on their accounts’ pages`}
+        />
       </dl>
     </section>
   )

@@ -3,6 +3,7 @@
 import type { NowDocument, UpstreamNow } from '../../now/document.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
+import { idsText } from '../../parts/explore-view.ts'
 import { PageHead } from '../../parts/shell.tsx'
 import { counted, showCount } from '../../parts/show-time.ts'
 import { Table } from '../../parts/table.tsx'
@@ -50,6 +51,7 @@ const Requests = ({ live, now }: Readonly<{ live: Live; now: NowDocument | undef
         <Figure
           name="In flight"
           value={requests === undefined ? UNKNOWN : showCount(requests.in_flight)}
+          behind="/console/upstreams"
           note={requests === undefined ? '' : counted(requests.streams, 'stream')}
           spark={history((one) => one.requests.in_flight)}
         />
@@ -94,9 +96,15 @@ const Upstreams = ({ upstreams }: Readonly<{ upstreams: readonly UpstreamNow[] }
           ),
         },
         { name: 'State', cell: (upstream) => <UpstreamState upstream={upstream} /> },
-        { name: 'In flight', isFigure: true, cell: ({ in_flight }) => showCount(in_flight) },
-        { name: 'Waiting', isFigure: true, cell: ({ waiting }) => showCount(waiting) },
-        { name: 'First event', isFigure: true, cell: ({ first_event_ms }) => showMs(first_event_ms) },
+        { name: 'In flight', isFigure: true, cell: ({ in_flight }) => <a href="/console/upstreams">{showCount(in_flight)}</a> },
+        { name: 'Waiting', isFigure: true, cell: ({ waiting }) => <a href="/console/upstreams">{showCount(waiting)}</a> },
+        {
+          name: 'First event',
+          isFigure: true,
+          cell: ({ name, first_event_ms }) => (
+            <a href={exploreToday({ measure: 'first_byte_p50', by: 'model', upstream: idsText([name]) })}>{showMs(first_event_ms)}</a>
+          ),
+        },
       ]}
       rows={upstreams}
       keyOf={({ name }) => name}
