@@ -21,10 +21,11 @@ export const asOne = ({ value, change }: Input): ListInput => ({
   change: ([one = '']) => change(one),
 })
 
-/** `path`: the path of the page. `children`: the inputs of this list, beside the range of time, which all lists have. */
+/** `path`: the path of the page. `isUtcDays`: its days are UTC days, whatever zone is shown elsewhere. `children`: the inputs of this list, beside the range of time, which all lists have. */
 type Options<Name extends string> = Readonly<{
   path: string
   filters: Filters<Name>
+  isUtcDays?: boolean
   children: (input: (name: Name) => Input) => ComponentChildren
 }>
 
@@ -33,7 +34,7 @@ export const FilterForm = <Name extends string>(options: Options<Name | 'from' |
   <Inputs key={JSON.stringify(options.filters)} {...options} />
 )
 
-const Inputs = <Name extends string>({ path, filters, children }: Options<Name | 'from' | 'to'>) => {
+const Inputs = <Name extends string>({ path, filters, isUtcDays = false, children }: Options<Name | 'from' | 'to'>) => {
   const { route } = useLocation()
   const [typed, setTyped] = useState(filters)
   const input = (name: Name | 'from' | 'to'): Input => ({
@@ -50,13 +51,13 @@ const Inputs = <Name extends string>({ path, filters, children }: Options<Name |
     >
       {children(input)}
       <div class="range">
-        <Field label="From" type="date" {...input('from')} />
-        <Field label="To" type="date" {...input('to')} />
+        <Field label={isUtcDays ? 'From (UTC)' : 'From'} type="date" {...input('from')} />
+        <Field label={isUtcDays ? 'To (included)' : 'To'} type="date" {...input('to')} />
       </div>
       <button type="submit" class="primary">
         Filter
       </button>
-      <ZoneChoice />
+      {!isUtcDays && <ZoneChoice />}
     </form>
   )
 }

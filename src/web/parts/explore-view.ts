@@ -61,7 +61,8 @@ export function onlyOf(view: ExploreQuery, listed: readonly ThingName[]): Readon
   return isListed ? Object.fromEntries(filters.map(([thing, ids]) => [thing, idsText(ids)])) : undefined
 }
 
-const dayBefore = (nowMs: number, days: number): string => new Date(nowMs - days * DAY_MS).toISOString().slice(0, 10)
+/** A UTC day, so many days before another moment. */
+export const dayBefore = (nowMs: number, days: number): string => new Date(nowMs - days * DAY_MS).toISOString().slice(0, 10)
 const firstOfMonth = (nowMs: number, before: number): number => {
   const now = new Date(nowMs)
   return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - before, 1)

@@ -4,7 +4,7 @@ import { useLocation } from 'preact-iso/router'
 import { withoutCostText } from '../../../core/without-cost.ts'
 import { type Got, useAsked } from '../../parts/ask.ts'
 import type { Column } from '../../parts/columns.ts'
-import { idsText, momentsOf } from '../../parts/explore-view.ts'
+import { dayBefore, idsText, momentsOf } from '../../parts/explore-view.ts'
 import { Choice } from '../../parts/field.tsx'
 import { Pick } from '../../parts/pick.tsx'
 import { PageHead } from '../../parts/shell.tsx'
@@ -24,9 +24,16 @@ const FIELDS = ['by', 'account_id', 'model', 'upstream', 'from', 'to'] as const
 type Filter = (typeof FIELDS)[number]
 const BY = ['day', 'account', 'model', 'upstream'].map((value) => ({ value, text: value }))
 
+/** The span that the gateway takes where none is given: thirty days. */
+function spanOf({ to = dayBefore(Date.now(), 0) }: Filters<Filter>): Filters<'from' | 'to'> {
+  const end = Date.parse(to)
+  return Number.isNaN(end) ? {} : { from: dayBefore(end, 29), to }
+}
+
 export const MarginPage = () => {
   const { query } = useLocation()
-  const filters = { by: 'day', ...filtersOf(FIELDS, query) }
+  const given = filtersOf(FIELDS, query)
+  const filters = { by: 'day', ...spanOf(given), ...given }
   return (
     <>
       <PageHead title="Margin" lede="What customers were charged, and what the same calls cost at their upstreams. Days are UTC.">
@@ -34,7 +41,7 @@ export const MarginPage = () => {
           CSV
         </a>
       </PageHead>
-      <FilterForm path="/console/margin" filters={filters}>
+      <FilterForm path="/console/margin" filters={filters} isUtcDays>
         {(input) => (
           <>
             <Choice label="By" options={BY} {...input('by')} />
