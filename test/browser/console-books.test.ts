@@ -411,6 +411,40 @@ test('the margin begins by day: its form says so, and each row names its day', a
   await page.locator('.rows tbody tr').first().waitFor()
   expect(await page.getByLabel('By', { exact: true }).inputValue()).toBe('day')
   expect(days).toContain((await page.locator('.rows tbody tr').first().locator('th, td').first().textContent()) ?? '')
+  // Its days are UTC, and which they are is seen; a choice of another zone would change no row.
+  const [from, to] = [await page.getByLabel('From (UTC)').inputValue(), await page.getByLabel('To (included)').inputValue()]
+  expect(days).toContain(to)
+  expect(Date.parse(to) - Date.parse(from)).toBe(29 * 86_400_000)
+  await page.getByRole('region', { name: `Margin by day, ${from} to ${to}` }).waitFor()
+  expect(await page.getByText('Times and days are in').count()).toBe(0)
+  await close()
+})
+
+/** Of each card of a phone: the share of its width that its longest texts have, how far each value stands below its name, and the names without a value. */
+const CARDS = `[...document.querySelectorAll('.as-cards tbody tr')].map((card) => {
+  const lines = [...card.querySelectorAll('.card-line')].filter((cell) => cell.getClientRects().length > 0)
+  return {
+    share: Math.min(...lines.map((cell) => cell.clientWidth / card.clientWidth)),
+    below: Math.max(0, ...lines.map((cell) => cell.firstElementChild.getBoundingClientRect().top - cell.getBoundingClientRect().top)),
+    empty: lines.filter((cell) => cell.textContent === '').map((cell) => cell.dataset.name),
+    broken: [...card.querySelectorAll('[data-name=By] .named > span')].filter((who) => who.clientHeight > 30).map((who) => who.textContent),
+  }
+})`
+
+test('on a phone long texts of a card have its whole width beside their names, and what has no value has no name', async () => {
+  const { page, go, close } = await enter()
+  await page.setViewportSize({ width: 320, height: 800 })
+  for (const path of ['/audit', '/catalog']) {
+    await go(path)
+    await page.locator('.as-cards td.card-line').first().waitFor()
+    const cards = await page.evaluate<{ share: number; below: number; empty: string[]; broken: string[] }[]>(CARDS)
+    expect(cards.length).toBeGreaterThan(2)
+    for (const { share, below, empty, broken } of cards) {
+      expect([path, empty, broken]).toEqual([path, [], []])
+      expect(share).toBeGreaterThan(0.8)
+      expect(below).toBeLessThan(6)
+    }
+  }
   await close()
 })
 

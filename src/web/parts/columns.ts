@@ -12,8 +12,8 @@ export type Column<Row> = Readonly<{
   isQuiet?: boolean
   /** Whether a phone leaves the column out, since another column says the same there. */
   isWide?: boolean
-  /** Where it stands on a phone's card: among the two that matter first, or in the corner beside the title. */
-  onCard?: 'first' | 'corner'
+  /** Where it stands on a phone's card: among the two that matter first, in the corner beside the title, or in a line of its own, since its texts are long. */
+  onCard?: 'first' | 'corner' | 'line'
   /** An exact amount: all amounts of the column have the same number of places. Null: there is none. */
   usd?: (row: Row) => string | null
   /** What is shown; by default the amount. `places`: those of the column's amounts. */

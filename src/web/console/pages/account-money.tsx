@@ -109,8 +109,8 @@ export const Credits = ({ accountId, turn }: Readonly<{ accountId: string; turn:
                   { name: 'Amount', onCard: 'first', usd: ({ amount_usd }) => amount_usd },
                   { name: 'Kind', onCard: 'first', cell: ({ kind }) => kind },
                   { name: 'By', cell: ({ actor }) => <Actor actor={actor} /> },
-                  { name: 'Reference', cell: ({ ref }) => <span class="breaks">{ref}</span> },
-                  { name: 'Reason', cell: ({ reason }) => <span class="breaks">{reason}</span> },
+                  { name: 'Reference', onCard: 'line', cell: ({ ref }) => <span class="breaks">{ref}</span> },
+                  { name: 'Reason', onCard: 'line', cell: ({ reason }) => <span class="breaks">{reason}</span> },
                 ]}
                 rows={data}
                 keyOf={({ id }) => id}

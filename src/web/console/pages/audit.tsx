@@ -66,9 +66,9 @@ const Lines = ({ filters: given }: Readonly<{ filters: Filters<Filter> }>) => {
               label="Audit log"
               columns={[
                 { name: 'When', cell: ({ at }: AuditEntry) => <Moment iso={at} /> },
-                { name: 'By', cell: ({ actor, address }) => <Actor actor={actor} address={address} /> },
-                { name: 'What', cell: (line) => <What line={line} /> },
-                { name: 'Reason', cell: ({ reason }) => <span class="breaks">{reason}</span> },
+                { name: 'By', onCard: 'line', cell: ({ actor, address }) => <Actor actor={actor} address={address} /> },
+                { name: 'What', onCard: 'line', cell: (line) => <What line={line} /> },
+                { name: 'Reason', onCard: 'line', cell: ({ reason }) => <span class="breaks">{reason}</span> },
               ]}
               rows={data}
               keyOf={({ id }) => String(id)}
@@ -92,10 +92,10 @@ const What = ({ line }: Readonly<{ line: AuditEntry }>) => {
       </span>
     )
   return (
-    <>
+    <div>
       {ACTIONS[line.action] ?? line.action}: <Target line={line} />
       <Change line={line} />
-    </>
+    </div>
   )
 }
 

@@ -88,17 +88,18 @@ function columnsOf(models: readonly Model[]): readonly Column<Model>[] {
         </>
       ),
     },
-    { name: 'Takes', cell: ({ rejects }) => <Capabilities rejects={rejects} /> },
+    { name: 'Takes', onCard: 'line', cell: ({ rejects }) => <Capabilities rejects={rejects} /> },
     {
       name: 'Served by',
+      onCard: 'line',
       cell: ({ id, upstreams }) => (
-        <>
+        <div>
           {upstreams.map(({ name, model }) => (
             <div key={`${name} ${model}`} class="wide">
               {name} {model !== id && <span class="quiet">as {model}</span>}
             </div>
           ))}
-        </>
+        </div>
       ),
     },
   ]
