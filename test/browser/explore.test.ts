@@ -273,11 +273,31 @@ test('in the cabinet a click shows one thing alone, the way back works, and noth
     const first = page.locator('tbody tr').first().getByRole('button')
     const name = await first.textContent()
     await first.click()
-    await page.getByRole('button', { name: `Only model ${name}: take away` }).waitFor()
+    await page.getByRole('button', { name: `Only model: ${name}: take away` }).waitFor()
     expect(new URL(page.url()).searchParams.get('model')).toBe(name)
     await page.goBack()
-    await page.getByRole('button', { name: `Only model ${name}: take away` }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: `Only model: ${name}: take away` }).waitFor({ state: 'detached' })
     await page.locator(`tfoot data[value="${before}"]`).first().waitFor()
+    const models = [
+      ...new Set(
+        gateway
+          .receipts()
+          .filter(({ accountId }) => page.url().includes(accountId))
+          .map(({ modelId }) => modelId),
+      ),
+    ].slice(0, 2)
+    for (const model of models) {
+      await page.getByRole('combobox', { name: 'Only model' }).fill(model)
+      await page.getByRole('option', { name: model }).first().waitFor()
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: `Only model: ${model}: take away` }).waitFor()
+    }
+    expect(new URL(page.url()).searchParams.get('model')).toBe(models.join())
+    await page.getByRole('combobox', { name: 'Only tag' }).fill('(none)')
+    await page.getByRole('option', { name: '(none)' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Only tag: (none): take away' }).waitFor()
+    expect(new URL(page.url()).searchParams.get('tag')).toBe('(none)')
     for (const { colorScheme, width } of LOOKS) {
       await page.setViewportSize({ width, height: 800 })
       await page.emulateMedia({ colorScheme })

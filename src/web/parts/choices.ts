@@ -27,6 +27,9 @@ export const listed = (options: readonly Readonly<{ value: string; text: string 
 
 export const FORMATS = listed(Object.entries(FORMAT_WORDS).map(([value, text]) => ({ value, text })))
 
+/** Tags are typed; what has none, or one too many, is offered. */
+export const TAGS: Choices = { ...listed(['(none)', '(other)'].map((value) => ({ value, text: value }))), isFree: true }
+
 type Asking = (
   query: Readonly<{ q?: string; ids?: string }>,
 ) => PromiseLike<ApiResponse<Readonly<{ data: readonly ChoiceDocument[] }> | Response>>

@@ -1,10 +1,10 @@
 /** What Explore asks for: a measure, what tells sums apart, steps and a span, and the filters that are on. */
 
 import { useState } from 'preact/hooks'
+import { type Choices, TAGS, valuesOf } from './choices.ts'
 import {
   type ExploreView,
   exploreSearch,
-  filtersIn,
   foreignFilters,
   groupsOf,
   idsText,
@@ -15,6 +15,7 @@ import {
   type ThingName,
 } from './explore-view.ts'
 import { Choice, Field, type Option } from './field.tsx'
+import { Pick } from './pick.tsx'
 
 export const MEASURES = [
   { value: 'spend', text: 'Spend' },
@@ -32,12 +33,12 @@ type Controls = Readonly<{
   /** More that can be shown, of the history of requests. */
   trafficMeasures: readonly Option[]
   things: readonly ThingName[]
-  /** The name of an id of the shown rows, or the id. */
-  titleOf: (thing: ThingName, id: string) => string
+  /** From what the filters are chosen. */
+  choices: Readonly<Partial<Record<ThingName, Choices>>>
   show: (search: string) => void
 }>
 
-export const ExploreControls = ({ view, trafficMeasures, things, titleOf, show }: Controls) => {
+export const ExploreControls = ({ view, trafficMeasures, things, choices, show }: Controls) => {
   const [first = 'model', second = ''] = namesIn(view.by)
   const change = (changed: Partial<ExploreView>): void => show(exploreSearch({ ...view, ...changed }))
   const groups = groupsOf(view.measure, things)
@@ -76,23 +77,34 @@ export const ExploreControls = ({ view, trafficMeasures, things, titleOf, show }
         />
         <Choice label="In steps of" options={STEPS} value={view.step} change={(step) => change({ step })} />
       </div>
+      <Only view={view} things={things} choices={choices} change={change} />
       {trafficMeasures.length > 0 && <Kept view={view} foreign={foreign} />}
       <Days key={`${view.from} ${view.to}`} view={view} change={change} />
-      <div class="chips">
-        {filtersIn(view).flatMap(([thing, ids]) =>
-          ids.map((id) => (
-            <button
-              key={`${thing} ${id}`}
-              type="button"
-              class="chip"
-              aria-label={`Only ${thing} ${titleOf(thing, id)}: take away`}
-              onClick={() => change({ [thing]: idsText(ids.filter((one) => one !== id)) })}
-            >
-              <span class="quiet">{thing}</span> <span class="cut">{titleOf(thing, id)}</span> <span aria-hidden="true">✕</span>
-            </button>
-          )),
-        )}
-      </div>
+    </div>
+  )
+}
+
+/** The filters, each of several values. What the history does not keep is offered while it has a value, so that it can be taken away. */
+const Only = ({
+  view,
+  things,
+  choices,
+  change,
+}: Omit<Controls, 'trafficMeasures' | 'show'> & Readonly<{ change: (changed: Partial<ExploreView>) => void }>) => {
+  const known = groupsOf(view.measure, things)
+  return (
+    <div class="filters">
+      {things
+        .filter((thing) => known.includes(thing) || view[thing] !== undefined)
+        .map((thing) => (
+          <Pick
+            key={thing}
+            label={`Only ${thing}`}
+            choices={choices[thing] ?? TAGS}
+            values={valuesOf(view[thing])}
+            change={(ids) => change({ [thing]: idsText(ids) })}
+          />
+        ))}
     </div>
   )
 }

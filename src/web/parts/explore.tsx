@@ -4,6 +4,7 @@ import type { VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { type ApiResponse, useAsked } from './ask.ts'
+import type { Choices } from './choices.ts'
 import type { Column } from './columns.ts'
 import { ExploreChart } from './explore-chart.tsx'
 import { ExploreControls } from './explore-controls.tsx'
@@ -31,6 +32,8 @@ type Options = Readonly<{
   path: string
   file: string
   things: readonly ThingName[]
+  /** From what the filters are chosen; tags are typed. */
+  choices: Readonly<Partial<Record<ThingName, Choices>>>
   ask: (query: ExploreView) => PromiseLike<ApiResponse<Explored | TrafficAnswer | Response>>
   traffic?: Traffic
   views: ViewCalls
@@ -38,7 +41,7 @@ type Options = Readonly<{
   requestsOf: (view: ExploreView, part?: Moments) => string | undefined
 }>
 
-export const Explore = ({ lede, path, file, things, ask, traffic, views, requestsOf }: Options) => {
+export const Explore = ({ lede, path, file, things, choices, ask, traffic, views, requestsOf }: Options) => {
   const { query, route } = useLocation()
   const view = exploreViewOf(query, Date.now())
   const search = exploreSearch(view)
@@ -60,7 +63,7 @@ export const Explore = ({ lede, path, file, things, ask, traffic, views, request
         view={view}
         trafficMeasures={traffic?.measures ?? []}
         things={things}
-        titleOf={titleOf}
+        choices={choices}
         show={(changed) => route(path + changed)}
       />
       <Show loaded={loaded} again={again} lines={12}>

@@ -1,6 +1,7 @@
 /** Inputs, in the style guide: as they stand, with their mistakes, and the choice of a span. Rules: pages.md "Style guide". */
 
 import type { Act } from '../parts/act.ts'
+import { listed } from '../parts/choices.ts'
 import { ExploreControls } from '../parts/explore-controls.tsx'
 import { Choice, Field, Ticks } from '../parts/field.tsx'
 import { Form } from '../parts/form.tsx'
@@ -46,12 +47,14 @@ export const Mistakes = () => (
   </>
 )
 
+const MODELS = listed(['sample-large', 'sample-small'].map((value) => ({ value, text: value })))
+
 export const Spans = () => (
   <ExploreControls
     view={{ from: '2026-11-01', to: '2026-11-22', by: 'model,key', step: 'day', measure: 'spend', model: 'sample-large' }}
     trafficMeasures={[]}
     things={['model', 'key', 'tag']}
-    titleOf={(_, id) => id}
+    choices={{ model: MODELS, key: MODELS }}
     show={nothing}
   />
 )

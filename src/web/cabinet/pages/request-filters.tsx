@@ -1,23 +1,14 @@
 /** The filters of the list of requests, and a field that opens the request with a given id. */
 
 import { useMemo, useState } from 'preact/hooks'
-import { FORMATS, listed, lookedUp, valuesOf } from '../../parts/choices.ts'
+import { valuesOf } from '../../parts/choices.ts'
 import { idsText } from '../../parts/explore-view.ts'
 import { Field } from '../../parts/field.tsx'
 import { Pick } from '../../parts/pick.tsx'
 import { dayOf } from '../../parts/zone.ts'
-import { api } from '../api.ts'
+import { choicesOf } from '../choices.ts'
 import type { Filters } from '../spend-view.ts'
-import { OUTCOME_OPTIONS, WORDS } from './requests.words.ts'
-
-const OUTCOMES = listed(OUTCOME_OPTIONS)
-const choicesOf = (accountId: string) => {
-  const of = api.accounts({ accountId })
-  return {
-    keys: lookedUp((query) => of.choices.get({ query: { of: 'key', ...query } })),
-    models: lookedUp((query) => of.choices.get({ query: { of: 'model', ...query } }), true),
-  }
-}
+import { WORDS } from './requests.words.ts'
 
 export const RequestFilters = ({
   accountId,
@@ -25,17 +16,17 @@ export const RequestFilters = ({
   show,
   open,
 }: Readonly<{ accountId: string; filters: Filters; show: (changed: Filters) => void; open: (requestId: string) => void }>) => {
-  const { keys, models } = useMemo(() => choicesOf(accountId), [accountId])
+  const choices = useMemo(() => choicesOf(accountId), [accountId])
   const list = (name: 'key' | 'model' | 'outcome' | 'format') => ({
     values: valuesOf(filters[name]),
     change: (values: readonly string[]) => show({ [name]: idsText(values) }),
   })
   return (
     <div class="filters">
-      <Pick label="Key" choices={keys} {...list('key')} />
-      <Pick label="Model" choices={models} {...list('model')} />
-      <Pick label="Outcome" choices={OUTCOMES} {...list('outcome')} />
-      <Pick label="Format" choices={FORMATS} {...list('format')} />
+      <Pick label="Key" choices={choices.key} {...list('key')} />
+      <Pick label="Model" choices={choices.model} {...list('model')} />
+      <Pick label="Outcome" choices={choices.outcome} {...list('outcome')} />
+      <Pick label="Format" choices={choices.format} {...list('format')} />
       <Field label="Tag" maxLength={64} autocomplete="off" value={filters.tag ?? ''} change={(tag) => show({ tag })} />
       <Field label="From" type="date" value={dayOf(filters.from ?? '', 'start')} change={(from) => show({ from })} />
       <Field label="To" type="date" value={dayOf(filters.to ?? '', 'end')} change={(to) => show({ to })} />

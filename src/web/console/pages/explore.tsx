@@ -1,9 +1,11 @@
 /** What was spent and used over all accounts, by what an operator asks. Rules: pages.md "Explore". */
 
+import { FORMATS } from '../../parts/choices.ts'
 import { Explore } from '../../parts/explore.tsx'
 import { type ExploreView, type Moments, momentsOf, onlyOf, stepSpan } from '../../parts/explore-view.ts'
 import type { TrafficAnswer } from '../../parts/traffic-answer.ts'
 import { api } from '../api.ts'
+import { ACCOUNTS, KEYS, MODELS, OUTCOMES, UPSTREAMS } from '../choices.ts'
 import { addressOf } from '../filters.ts'
 import { TRAFFIC_MEASURES, Traffic } from './traffic.tsx'
 
@@ -11,12 +13,15 @@ const LEDE =
   'Who spent how much on what, to the last digit; what was refused, and how long first bytes took. Hours, days, weeks and months are UTC.'
 const THINGS = ['model', 'key', 'account', 'upstream', 'format', 'outcome', 'tag'] as const
 
+const CHOICES = { model: MODELS, key: KEYS, account: ACCOUNTS, upstream: UPSTREAMS, format: FORMATS, outcome: OUTCOMES }
+
 export const ExplorePage = () => (
   <Explore
     lede={LEDE}
     path="/console/explore"
     file="/console/api/explore.csv"
     things={THINGS}
+    choices={CHOICES}
     ask={(query) => api.explore.get({ query })}
     traffic={{
       measures: TRAFFIC_MEASURES,
