@@ -66,7 +66,15 @@ const cells = (csv: string): Record<string, string>[] => {
 const toldId = (dimension: Dimension, told: ({ id: string } & string) | undefined): string =>
   dimension === 'tag' ? (told ?? '(none)') : (told?.id ?? '')
 
-type Question = Readonly<{ by: readonly Dimension[]; step: Step; fromDay: number; toDay: number; only: Partial<Record<Dimension, string>> }>
+type Question = Readonly<{
+  by: readonly Dimension[]
+  step: Step
+  fromDay: number
+  toDay: number
+  only: Partial<Record<Dimension, readonly string[]>>
+}>
+
+const textsOf = (only: Question['only']) => Object.fromEntries(Object.entries(only).map(([dimension, ids]) => [dimension, ids.join()]))
 
 function questions(count: number): readonly Question[] {
   const random = randomFrom(SEED)
@@ -76,10 +84,10 @@ function questions(count: number): readonly Question[] {
   return Array.from({ length: count }, () => {
     const [first, second] = [one(DIMENSIONS), one(DIMENSIONS)]
     const fromDay = today - Math.floor(random() * (DAYS + 1))
-    // Nothing to two things that some request has.
-    const like = one(receipts)
+    // Nothing to two things that some requests have, each with one value or several.
+    const like = Array.from({ length: 1 + Math.floor(random() * 3) }, () => one(receipts))
     const filtered = [one(DIMENSIONS), one(DIMENSIONS)].slice(0, Math.floor(random() * 3))
-    const only = Object.fromEntries(filtered.map((dimension) => [dimension, ID[dimension](like)]))
+    const only = Object.fromEntries(filtered.map((dimension) => [dimension, [...new Set(like.map(ID[dimension]))]]))
     const by = first === second ? [first] : [first, second]
     return { by, step: one(STEPS), fromDay, toDay: fromDay + Math.floor(random() * (today - fromDay + 1)), only }
   })
@@ -90,11 +98,11 @@ test('the document, the file, the command and the receipts agree for random ques
   try {
     place.write('tollgate.toml', `[ledger]\npath = ${JSON.stringify(gateway.ledgerPath)}\n`)
     for (const { by, step, fromDay, toDay, only } of questions(14)) {
-      const query = new URLSearchParams({ by: by.join(), step, from: dayText(fromDay), to: dayText(toDay), ...only }).toString()
+      const query = new URLSearchParams({ by: by.join(), step, from: dayText(fromDay), to: dayText(toDay), ...textsOf(only) }).toString()
       const own = gateway
         .receipts()
         .filter(({ settledAt }) => dayAt(settledAt) >= fromDay && dayAt(settledAt) <= toDay)
-        .filter((receipt) => Object.entries(only).every(([dimension, id]) => ID[dimension as Dimension](receipt) === id))
+        .filter((receipt) => Object.entries(only).every(([dimension, ids]) => ids.includes(ID[dimension as Dimension](receipt))))
       const groups = [...Map.groupBy(own, (receipt) => by.map((dimension) => ID[dimension](receipt)).join(' '))]
       const shown = (await (await operator.get(`/console/api/explore?${query}`)).json()) as Explored
       expect([query, SEED, shown.total.requests, shown.total.cost_usd]).toEqual([query, SEED, own.length, costOf(own)])
@@ -113,7 +121,7 @@ test('the document, the file, the command and the receipts agree for random ques
           .map((row) => `${[row['from'], ...by.map((dimension) => row[dimension])].join(' ')} ${row['requests']} ${row['cost_usd_exact']}`)
           .sort(),
       ).toEqual(expected)
-      const filters = Object.entries(only).flatMap(([dimension, id]) => ['--only', `${dimension}=${id}`])
+      const filters = Object.entries(only).flatMap(([dimension, ids]) => ids.flatMap((id) => ['--only', `${dimension}=${id}`]))
       const args = ['--by', by.join(), '--step', step, '--from', dayText(fromDay), '--to', dayText(toDay), ...filters]
       const told = await place.json<{ data: Record<string, { id: string } & string>[]; total: Record<string, unknown> }>('usage', ...args)
       // Both by time, and of one step the dearest first.
