@@ -123,9 +123,12 @@ test('a hidden tab asks for nothing, and goes on when it is seen again', async (
   await hide(true)
   await page.getByText('Paused', { exact: true }).waitFor()
   page.on('request', (request) => asked.push(request.url()))
+  // What an answer that was under way, or another window, gives cause to ask waits as well.
+  await page.evaluate(`dispatchEvent(new Event('focus'))`)
   await Bun.sleep(1_500)
   expect(asked).toEqual([])
   await hide(false)
+  await until(() => asked.some((url) => url.includes('/api/history')), 'what waited is asked')
   await page.getByText('Live', { exact: true }).waitFor()
   await close()
 })

@@ -39,8 +39,12 @@ export const askHistory = (view: HistoryView) => api.history.get({ query: { ...s
 export const askSpent = (view: HistoryView) => api.spent.get({ query: { ...spanOf(view), by: view.spent } })
 export type Spent = Got<typeof api.spent.get>
 
-/** How often a span that ends now is asked for anew: its last part grows. */
-export const againMs = ({ part_s }: Pick<History, 'part_s'>): number => Math.max(10_000, Math.min(part_s * 1_000, 300_000))
+/** What ended is in the history within so long. */
+export const BEHIND_MS = 10_000
+
+/** How often a span that ends now is asked for anew: its last part grows. One in which nothing ended yet is soon out of date, whatever its parts are. */
+export const againMs = ({ part_s, lines }: Pick<History, 'part_s' | 'lines'>): number =>
+  lines.length === 0 ? BEHIND_MS : Math.max(BEHIND_MS, Math.min(part_s * 1_000, 300_000))
 
 /** The middle time of the parts in which there were any, by their requests: good enough to compare, and named so. */
 export function typicalMs({ first_byte }: Line): number | null {

@@ -1,6 +1,6 @@
 /** A page's request to the gateway: its answer is loading, there, or failed with words for the person. An answer that comes after the question has changed is dropped. */
 
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 
 /** The result of a call by Eden. */
 export type ApiResponse<T> = Readonly<{
@@ -58,26 +58,45 @@ function failureOf(error: ApiResponse<unknown>['error'], headers: Headers): Fail
   }
 }
 
-/** Asks at first, whenever `on` changes, and when the reader comes back to the window; `again` asks once more. `question` may be undefined: then nothing is asked yet. */
+/** Acts at once where the page is visible, else when it is seen. Returns what calls it off. */
+function whenSeen(act: () => void): () => void {
+  if (!document.hidden) {
+    act()
+    return () => undefined
+  }
+  document.addEventListener('visibilitychange', act, { once: true })
+  return () => document.removeEventListener('visibilitychange', act)
+}
+
+/**
+ * Asks at first, whenever `on` changes, and when the reader comes back to the window; `again` asks once more. A hidden page asks for its first answer alone, and the rest when it is seen.
+ * `question` may be undefined: then nothing is asked yet.
+ */
 export function useAsked<T>(
   question: (() => PromiseLike<ApiResponse<T>>) | undefined,
   on: readonly unknown[],
 ): Readonly<{ loaded: Loaded<Found<T>>; again: () => void }> {
   const [loaded, setLoaded] = useState<Loaded<Found<T>>>({ state: 'loading', value: undefined })
   const [turn, setTurn] = useState(0)
+  const hasAsked = useRef(false)
   useEffect(() => {
     let isCurrent = true
     if (question === undefined) return
-    setLoaded(({ value }) => ({ state: 'loading', value }))
-    ask(question()).then(
-      ({ value, failure }) => {
-        if (!isCurrent) return
-        setLoaded((before) => (failure === undefined ? { state: 'ready', value } : { state: 'failed', value: before.value, failure }))
-      },
-      () => undefined,
-    )
+    const begin = (): void => {
+      hasAsked.current = true
+      setLoaded(({ value }) => ({ state: 'loading', value }))
+      ask(question()).then(
+        ({ value, failure }) => {
+          if (!isCurrent) return
+          setLoaded((before) => (failure === undefined ? { state: 'ready', value } : { state: 'failed', value: before.value, failure }))
+        },
+        () => undefined,
+      )
+    }
+    const seen = hasAsked.current ? whenSeen(begin) : begin()
     return () => {
       isCurrent = false
+      seen?.()
     }
   }, [...on, turn])
   const again = useCallback(() => setTurn((before) => before + 1), [])

@@ -9,7 +9,7 @@ import { useAsked } from '../../parts/ask.ts'
 import { showCount, showMoment } from '../../parts/show-time.ts'
 import { Empty, Show } from '../../parts/state.tsx'
 import { addressOf } from '../filters.ts'
-import { againMs, askHistory, type History, type HistoryView, SPANS, viewOf } from '../history-api.ts'
+import { againMs, askHistory, BEHIND_MS, type History, type HistoryView, SPANS, viewOf } from '../history-api.ts'
 import { partSpan, refusedAt, requestSeries, sumOf, timeSeries } from './history-series.ts'
 import { Accounts, Lines, Reasons, requestsOf, trafficOf } from './history-tables.tsx'
 import { MARK_TEXTS, showMs } from './now.words.ts'
@@ -26,7 +26,7 @@ export const HistorySection = () => {
     if (known === undefined || view.from !== undefined) return
     const timer = setInterval(() => !document.hidden && again(), againMs(known))
     return () => clearInterval(timer)
-  }, [known?.part_s, view.from])
+  }, [known && againMs(known), view.from])
   return (
     <section class="stack" aria-label="What happened">
       <h2>What happened</h2>
@@ -115,7 +115,9 @@ const Happened = ({ history, view, show }: Showing & Readonly<{ history: History
       <Marks history={history} />
       <SpentOf view={view} show={show} marks={marks} history={history} />
       {history.lines.length === 0 ? (
-        <Empty title="No request ended in this span" />
+        <Empty title="No request ended in this span">
+          {view.to === undefined && <p>One that has just ended stands here within {BEHIND_MS / 1_000} seconds.</p>}
+        </Empty>
       ) : (
         <div class="halves">
           <div class="stack">
