@@ -2,8 +2,9 @@
 
 import type { Repeatable } from '../../src/ledger/shared-answers.ts'
 import { must } from './books.ts'
+import { pick } from './draw.ts'
 import type { RelayProcess } from './relay-process.ts'
-import { type Around, pick } from './stream-parts.ts'
+import type { Around } from './stream-parts.ts'
 
 /** So many requests with an Idempotency-Key every relay may be asked for. */
 const REPEATABLES = 3

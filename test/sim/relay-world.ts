@@ -9,11 +9,12 @@ import { type Budget, HOUR_MS, PERS } from '../../src/core/windows.ts'
 import { answerText, createKey, holdRequest, NOW, settlement, usd } from '../support/ledger.ts'
 import { type Random, randomFrom } from '../support/seed.ts'
 import { Finding, must } from './books.ts'
+import { drawFrom, pick } from './draw.ts'
 import { HOLD, RelayBooks } from './relay-books.ts'
 import { RELAYS, RelayMachine } from './relay-machine.ts'
 import { RelayShares } from './relay-shares.ts'
 import { RepeatedStreams } from './repeated-streams.ts'
-import { type Around, pick, STREAM_KEY } from './stream-parts.ts'
+import { type Around, STREAM_KEY } from './stream-parts.ts'
 import { settleTurn, VirtualTime } from './virtual-time.ts'
 
 const STEPS = 200
@@ -106,7 +107,7 @@ class RelayWorld {
     else if (choice < 95) machine.cut()
     else if (choice < 96.4) machine.killRelay()
     else if (choice < 97.6) await machine.killProcess()
-    else if (choice < 98.8) machine.meetFault(pick(this.#random, ['full', 'broken', 'late'] as const) ?? 'none')
+    else if (choice < 98.8) machine.meetFault(drawFrom(this.#random, ['full', 'broken', 'late'] as const))
     else if (choice < 99.1) await this.#stopRelay()
     else if (choice < 99.35) await this.#stopProcess()
     else if (choice < 99.45) await machine.losePower()
@@ -123,7 +124,7 @@ class RelayWorld {
   }
 
   #drawBudget = (): Budget => ({
-    per: pick(this.#random, PERS) ?? 'hour',
+    per: drawFrom(this.#random, PERS),
     capPicos: picos((BigInt(1 + Math.floor(this.#random() * 4)) * HOLD) / 2n),
   })
 
@@ -137,7 +138,7 @@ class RelayWorld {
   #hold(): void {
     const relay = pick(this.#random, this.#machine.alive)
     if (relay === undefined) return
-    const entry = this.#books.add(pick(this.#random, KEYS)?.id ?? '', relay)
+    const entry = this.#books.add(drawFrom(this.#random, KEYS).id, relay)
     const learn = (answer: string): void => {
       this.#meet(`a hold is ${answer.replace(/:.*/, '')}`)
       this.log.push(`${entry.id} ${entry.key} by ${relay.pid}`)
@@ -174,7 +175,7 @@ class RelayWorld {
 
   #stepClock(): void {
     const toEdge = HOUR_MS - (this.#time.now() % HOUR_MS)
-    const stepMs = this.#random() < 0.5 ? toEdge - BEFORE_EDGE_MS : (pick(this.#random, CLOCK_STEPS_H) ?? 1) * HOUR_MS
+    const stepMs = this.#random() < 0.5 ? toEdge - BEFORE_EDGE_MS : drawFrom(this.#random, CLOCK_STEPS_H) * HOUR_MS
     this.#time.stepClock(Math.round(stepMs))
     this.#streams.clockStepped(stepMs)
     this.#meet(`a clock steps ${stepMs < 0 ? 'back' : 'ahead'}`)

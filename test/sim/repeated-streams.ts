@@ -11,8 +11,9 @@ import { type RelayOfGateway, relayOfGateway } from '../../src/relay-of-gateway.
 import type { World } from '../../src/world.ts'
 import { makeTestWorld } from '../support/world.ts'
 import { Finding, must } from './books.ts'
+import { pick } from './draw.ts'
 import { type Client, type How, StreamClients } from './stream-clients.ts'
-import { type Around, type Host, pick, STREAM_KEY } from './stream-parts.ts'
+import { type Around, type Host, STREAM_KEY } from './stream-parts.ts'
 import { StreamUpstreams } from './stream-upstreams.ts'
 
 type Gateway = RelayOfGateway & Readonly<{ wheel: TimerWheel }>

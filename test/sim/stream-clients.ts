@@ -7,8 +7,9 @@ import { messagesFormat } from '../../src/core/formats/messages/format.ts'
 import { OPENING } from '../../src/relay/stream-head.ts'
 import type { RelayOfGateway } from '../../src/relay-of-gateway.ts'
 import { must } from './books.ts'
+import { pick } from './draw.ts'
 import { type DirectSource, ServedStreams } from './served-streams.ts'
-import { guard, type Host, type Parts, pick, STREAM_KEY } from './stream-parts.ts'
+import { guard, type Host, type Parts, STREAM_KEY } from './stream-parts.ts'
 
 const SECRET = `sk-${'of-streams-'.repeat(5)}`
 

@@ -20,8 +20,6 @@ export const STREAM_KEY: KeyRecord = {
   ...{ limitPicos: null, expiresAt: null, isActive: true, isAccountActive: true },
 }
 
-export const pick = <T>(random: Random, from: readonly T[]): T | undefined => from[Math.floor(random() * from.length)]
-
 /** Notes what `look` finds instead of throwing it: the product calls it, and would take what it throws for its own fault. */
 export function guard({ fail }: Pick<Parts, 'fail'>, look: () => void): void {
   try {

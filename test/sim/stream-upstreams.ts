@@ -7,7 +7,8 @@ import type { BodySink, BodySource, Fault, Reply } from '../../src/upstream/upst
 import { frame, MESSAGE, textFrames } from '../support/fake-upstream.ts'
 import type { Random } from '../support/seed.ts'
 import { must } from './books.ts'
-import { guard, type Host, type Parts, pick } from './stream-parts.ts'
+import { pick } from './draw.ts'
+import { guard, type Host, type Parts } from './stream-parts.ts'
 
 /** So long is a piece of one in ten streams, which outgrow the room of an answer, and then the room of what clients behind have not got yet. */
 const LARGE_BYTES = 100_000
