@@ -8,7 +8,7 @@ import { Patience } from '../../src/ledger/admission/patience.ts'
 import { RelayLink } from '../../src/ledger/relays/link.ts'
 import type { FromHub, ToHub } from '../../src/ledger/relays/messages.ts'
 import { ClaimsOverLink, LimitsOverLink } from '../../src/ledger/relays/relay-shares.ts'
-import { settleTurn, VirtualTime } from '../sim/virtual-time.ts'
+import { pass, settleTurn, VirtualTime } from '../sim/virtual-time.ts'
 
 type Connect = NonNullable<ConstructorParameters<typeof RelayLink>[0]['connect']>
 type Connection = Readonly<{ sent: ToHub[]; hear: (message: FromHub) => void; end: () => void }>
@@ -155,16 +155,6 @@ test('a connection that ends before the relay has it is tried again', async () =
   }
 })
 
-/** Runs timers, and what they promise, until this time is over. */
-async function pass(time: VirtualTime, ms: number): Promise<void> {
-  const untilMs = performance.now() + ms
-  while (time.nextInMs !== undefined && performance.now() + time.nextInMs <= untilMs) {
-    time.runNext()
-    await settleTurn()
-  }
-  time.advance(untilMs - performance.now())
-}
-
 test('a ledger process that says nothing for five seconds is left, and what ends from then on may be kept, until it lets the relay in again', async () => {
   const time = new VirtualTime()
   const { link, welcome, next, ends } = makeRelay()
@@ -192,6 +182,37 @@ test('a ledger process that says nothing for five seconds is left, and what ends
     second.end()
     // Others may have what it holds: it keeps nothing more.
     expect(link.isAway).toBe(false)
+  } finally {
+    link.close()
+    time.restore()
+  }
+})
+
+test('a relay that itself stood still for five seconds, or slept with its machine, admits nothing until the ledger process answers it again', async () => {
+  const time = new VirtualTime()
+  const { link, welcome } = makeRelay()
+  try {
+    const first = await welcome()
+    const answerPing = (): void => {
+      const ping = first.sent.findLast(({ kind }) => kind === 'ping')
+      if (ping?.kind === 'ping') first.hear({ kind: 'pong', number: ping.number })
+    }
+    // No timer runs: neither was a ping sent, nor was one missed. The time counts from when it was asked.
+    time.advance(1_000)
+    answerPing()
+    time.advance(3_999)
+    expect(link.mayAdmit()).toBe(true)
+    time.advance(1)
+    expect([link.mayAdmit(), link.isAway]).toEqual([false, false])
+    await pass(time, 1)
+    answerPing()
+    expect(link.mayAdmit()).toBe(true)
+    // Of the sleep of a machine only the clock on the wall tells.
+    time.stepClock(5_000)
+    expect(link.mayAdmit()).toBe(false)
+    await pass(time, 250)
+    answerPing()
+    expect(link.mayAdmit()).toBe(true)
   } finally {
     link.close()
     time.restore()

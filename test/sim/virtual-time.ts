@@ -127,3 +127,13 @@ export class VirtualTime {
 
 /** Lets everything run that was promised: what a turn of the loop would do. */
 export const settleTurn = (): Promise<void> => new Promise((resolve) => void realSetImmediate(resolve))
+
+/** Runs timers, and what they promise, until this time is over. */
+export async function pass(time: VirtualTime, ms: number): Promise<void> {
+  const untilMs = performance.now() + ms
+  while (time.nextInMs !== undefined && performance.now() + time.nextInMs <= untilMs) {
+    time.runNext()
+    await settleTurn()
+  }
+  time.advance(untilMs - performance.now())
+}
