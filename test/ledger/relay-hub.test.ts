@@ -7,6 +7,7 @@ import type { Connection } from '../../src/ledger/relays/hub-socket.ts'
 import { type Hello, PROTOCOL } from '../../src/ledger/relays/messages.ts'
 import { SharedState } from '../../src/ledger/relays/shared-state.ts'
 import type { ToThread } from '../../src/ledger/thread-messages.ts'
+import { pass, VirtualTime } from '../sim/virtual-time.ts'
 import { KEEPS_NOTHING } from '../support/relays.ts'
 import { until } from '../support/until.ts'
 
@@ -18,22 +19,30 @@ const HELLO: Hello = {
   held: { claims: [], places: [], running: [] },
 }
 const BOOT = 7
+const NEVER_SILENT = { silenceMs: Number.POSITIVE_INFINITY }
 const PID = 100
 
-/** A hub with one relay that runs a request under an Idempotency-Key, and a thread whose messages are only noted. */
-async function openHub() {
+/**
+ * A hub with one relay that runs a request under an Idempotency-Key, and a thread whose messages are only noted. `silenceMs`: undefined for what is so without a word; `expected`: processes
+ * that were relays before it.
+ */
+async function openHub({ silenceMs, expected = [] }: { silenceMs?: number | undefined; expected?: readonly number[] } = NEVER_SILENT) {
   const state = new SharedState(KEEPS_NOTHING)
   const posted: ToThread[] = []
+  const faults: string[] = []
+  /** What the relay was told, and `closed` where its connection was ended. */
+  const told: string[] = []
   const heard: { hearing?: Hearing; thread?: ThreadListener } = {}
   let isAlive = true
   const hub = new RelayHub({
-    ...{ path: '', state, now: Date.now, isSound: () => true, onFault: () => undefined },
+    ...{ path: '', state, now: Date.now, isSound: () => true, onFault: ({ problem }) => void faults.push(problem) },
     listen: (_, hearing) => {
       heard.hearing = hearing
       return { close: () => undefined }
     },
     beginningOf: () => (isAlive ? 'then' : undefined),
-    silenceMs: Number.POSITIVE_INFINITY,
+    expected,
+    ...(silenceMs === undefined ? {} : { silenceMs }),
   })
   const beginThread = async (): Promise<void> => {
     hub.through((thread) => {
@@ -44,10 +53,13 @@ async function openHub() {
     await Promise.resolve()
   }
   await beginThread()
+  let ping: () => void = () => undefined
   /** The relay connects and says what it has; the thread has not answered yet. */
-  const connect = (hello: Hello) => {
-    const connection: Connection = { pid: PID, unsentBytes: 0, send: () => undefined, close: () => undefined }
+  const connect = (hello: Hello, pid = PID) => {
+    const send: Connection['send'] = ({ kind }) => void told.push(kind)
+    const connection: Connection = { pid, unsentBytes: 0, send, close: () => void told.push('closed') }
     heard.hearing?.hear(connection, hello)
+    ping = () => heard.hearing?.hear(connection, { kind: 'ping', number: 1 })
     return () => heard.hearing?.onClosed(connection)
   }
   const close = connect(HELLO)
@@ -65,7 +77,22 @@ async function openHub() {
   const tellGone = (): void => heard.thread?.onRelay?.({ kind: 'relayGone', boot: BOOT })
   /** How often a thread was told that all relays are known. */
   const known = (): number => posted.filter(({ kind }) => kind === 'relaysKnown').length
-  return { hub, connect, close, die, isRunning, hasGone, tellGone, known, join, beginThread, endThread: () => heard.thread?.onEnd() }
+  return {
+    hub,
+    faults,
+    told,
+    ping: () => ping(),
+    connect,
+    close,
+    die,
+    isRunning,
+    hasGone,
+    tellGone,
+    known,
+    join,
+    beginThread,
+    endThread: () => heard.thread?.onEnd(),
+  }
 }
 
 test('a relay that dies while it joins again leaves no claim once the thread has its ends, and the thread frees its leases', async () => {
@@ -160,5 +187,41 @@ test('a relay that says nothing for too long is named as cut off, once, also one
     expect(cutOff.toSorted((a, b) => a - b)).toEqual([PID, PID + 1])
   } finally {
     hub.close()
+  }
+})
+
+test('a relay that says nothing for ten seconds is cut off, and what it had is free; one that says so little as a ping is not', async () => {
+  const time = new VirtualTime()
+  const { hub, faults, told, ping, connect, hasGone } = await openHub({})
+  try {
+    await pass(time, 9_900)
+    ping()
+    await pass(time, 9_900)
+    expect([hasGone(), faults, told.includes('closed')]).toEqual([false, [], false])
+    await pass(time, 200)
+    expect([hasGone(), told.at(-1)]).toEqual([true, 'closed'])
+    expect(faults).toEqual([`a relay (process ${PID}) is not heard of: it is cut off, and what it held is free`])
+    connect({ ...HELLO, isNew: false })
+    expect(told.at(-1)).toBe('fenced')
+  } finally {
+    hub.close()
+    time.restore()
+  }
+})
+
+test('a relay of the ledger process before this one is waited for ten seconds: until then nothing is granted, and from then on it is fenced', async () => {
+  const time = new VirtualTime()
+  const { hub, told, ping, connect, known } = await openHub({ expected: [PID + 1] })
+  try {
+    await pass(time, 9_900)
+    ping()
+    expect(known()).toBe(0)
+    await pass(time, 200)
+    expect(known()).toBe(1)
+    connect({ ...HELLO, bootId: 'relay-0', isNew: false }, PID + 1)
+    expect(told.at(-1)).toBe('fenced')
+  } finally {
+    hub.close()
+    time.restore()
   }
 })
