@@ -1,13 +1,17 @@
-/** Protects processes.md "Death", "Shared": what a relay had is free when it is gone, also where it dies while it joins again, or while the thread that knew it is no more. */
+/** Protects processes.md "Relays", "Death", "Shared": who is heard, and that what a relay had is free when it is gone, also where it dies while it joins again, or its thread is no more. */
 
 import { expect, test } from 'bun:test'
+import { join } from 'node:path'
 import type { ThreadListener } from '../../src/ledger/admission/thread-handle.ts'
 import { RelayHub } from '../../src/ledger/relays/hub.ts'
-import type { Connection } from '../../src/ledger/relays/hub-socket.ts'
+import { type Connection, listenForRelays } from '../../src/ledger/relays/hub-socket.ts'
+import { connectToHub } from '../../src/ledger/relays/link-socket.ts'
 import { type Hello, PROTOCOL } from '../../src/ledger/relays/messages.ts'
+import type { Peer } from '../../src/ledger/relays/peer.ts'
 import { SharedState } from '../../src/ledger/relays/shared-state.ts'
 import type { ToThread } from '../../src/ledger/thread-messages.ts'
 import { pass, VirtualTime } from '../sim/virtual-time.ts'
+import { makeFolder } from '../support/ledger.ts'
 import { KEEPS_NOTHING } from '../support/relays.ts'
 import { until } from '../support/until.ts'
 
@@ -224,4 +228,38 @@ test('a relay of the ledger process before this one is waited for ten seconds: u
     hub.close()
     time.restore()
   }
+})
+
+/** What is heard at a socket of someone whom the kernel names so, until that connection is answered or ended. */
+async function heardOf(caller: Peer | undefined): Promise<readonly unknown[]> {
+  const path = join(makeFolder(), 'relays')
+  const heard: unknown[] = []
+  const over = Promise.withResolvers<void>()
+  const answer = { kind: 'fenced', reason: 'it was heard' } as const
+  const hearing: Hearing = {
+    hear(connection, message) {
+      heard.push([connection.pid, message.kind])
+      connection.send(answer)
+    },
+    ...{ onClosed: () => undefined, onFault: ({ problem }) => void heard.push(problem) },
+  }
+  const hub = listenForRelays(path, hearing, () => caller)
+  const socket = await connectToHub(path, {
+    ...{ hear: () => over.resolve(), onClosed: () => over.resolve(), onFault: ({ problem }) => void heard.push(problem) },
+  })
+  try {
+    socket?.send(HELLO)
+    await over.promise
+    return heard
+  } finally {
+    socket?.close()
+    hub.close()
+  }
+}
+
+test('only a process of the same user is heard at the socket of relays; any other, and one of which the kernel says nothing, is cut off', async () => {
+  const uid = process.getuid?.() ?? 0
+  expect(await heardOf({ pid: PID, uid })).toEqual([[PID, 'hello']])
+  expect(await heardOf({ pid: PID, uid: uid + 1 })).toEqual([])
+  expect(await heardOf(undefined)).toEqual([])
 })

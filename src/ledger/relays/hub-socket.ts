@@ -24,8 +24,9 @@ export type Hearing = Readonly<{
 
 type Data = { connection: RelayConnection | undefined }
 
-export function listenForRelays(path: string, hearing: Hearing): Readonly<{ close(): void }> {
-  const server = asOwnSocket(path, (first) => listenAt(first, hearing))
+/** `callerAt`: who calls, by the file descriptor of the connection; default: the kernel's word. */
+export function listenForRelays(path: string, hearing: Hearing, callerAt = peerOf): Readonly<{ close(): void }> {
+  const server = asOwnSocket(path, (first) => listenAt(first, hearing, callerAt))
   return {
     close() {
       server.stop(true)
@@ -34,12 +35,12 @@ export function listenForRelays(path: string, hearing: Hearing): Readonly<{ clos
   }
 }
 
-const listenAt = (path: string, hearing: Hearing) =>
+const listenAt = (path: string, hearing: Hearing, callerAt: typeof peerOf) =>
   Bun.listen<Data>({
     unix: path,
     socket: {
       open(socket) {
-        const peer = peerOf((socket as Socket<Data> & { fd: number }).fd)
+        const peer = callerAt((socket as Socket<Data> & { fd: number }).fd)
         const isOwn = peer !== undefined && peer.uid === process.getuid?.()
         socket.data = { connection: isOwn ? new RelayConnection(socket, peer.pid) : undefined }
         if (!isOwn) socket.terminate()
