@@ -75,8 +75,11 @@ export class RelayBooks {
   check(receipts: Receipts, mayBeSpilled: boolean): void {
     for (const { id } of this.#keys) this.#checkWindows(id, receipts)
     for (const key of this.#keys) this.#checkBalance(key, receipts)
-    for (const { id, state, cost } of this.entries) {
+    for (const { id, state, cost, relay } of this.entries) {
       const booked = receipts.get(id)
+      // A relay that may admit cannot have been cut off.
+      if (state === 'held' && relay.isAlive && relay.ledger.mayAdmit())
+        must('what runs at a relay that lives is not waived', booked === undefined, () => `${id} at ${relay.pid}`)
       if (state === 'acknowledged' && !(mayBeSpilled && booked === undefined))
         must('what was acknowledged is booked', booked === cost, () => `${id}: ${booked}, not ${cost}`)
       else must('nothing else is charged', booked === undefined || booked === 0n || booked === cost, () => `${id}: ${booked} of ${cost}`)

@@ -25,6 +25,8 @@ const KEYS = [
   { id: 'key_2', balanceUsd: '4', plan: 'default' },
   { id: 'key_3', balanceUsd: '60', plan: PLAN },
 ] as const
+/** Only relays that come late, and the others meanwhile, spend of it: one of them could hold all of it. */
+const KEY_OF_LATE = { id: 'key_4', balanceUsd: '3', plan: 'default' } as const
 /** Back, within what a clock is waited for and beyond, and ahead, to the next hour, day and week. */
 const CLOCK_STEPS_H = [-200, -30, -2, -0.3, 0.3, 1, 1, 20, 24 * 7]
 /** So near to the end of an hour does a clock come that steps there, so that what runs is admitted before it and ends behind it. */
@@ -35,6 +37,9 @@ const PIECES_MAX = 16
 /** As long as the hub waits for a relay. */
 const SILENCE_MS = 10_000
 const STOPPED_MS_MAX = 25_000
+/** How many requests a relay that comes late begins before, and for how long the others are there without it: less than a relay is waited for. */
+const HELD_BY_LATE = 6
+const LATE_MS_MAX = 2_000
 /** A relay waits for five seconds for a word, then a moment until it keeps ends, and ten seconds for a spill that fails. */
 const isLate = (waitedMs: number): boolean => waitedMs > 16_500
 
@@ -54,7 +59,7 @@ class RelayWorld {
     this.#random = randomFrom(seed)
     const ofPlan = this.#random() < 0.5 ? [this.#drawBudget()] : []
     const around: Around = { random: this.#random, time: this.#time, log: this.log, meet: (what) => this.#meet(what) }
-    this.#books = new RelayBooks(KEYS.map((key) => ({ ...key, budgets: key.plan === PLAN ? ofPlan : [] })))
+    this.#books = new RelayBooks([...KEYS, KEY_OF_LATE].map((key) => ({ ...key, budgets: key.plan === PLAN ? ofPlan : [] })))
     this.#streams = new RepeatedStreams(around)
     this.#machine = new RelayMachine({ ...around, streams: this.#streams, budgetsOf: (plan) => (plan === PLAN ? ofPlan : []) })
     this.#shares = new RelayShares({
@@ -86,7 +91,7 @@ class RelayWorld {
   async #begin(): Promise<void> {
     const machine = this.#machine
     await machine.begin()
-    for (const { id, ...key } of KEYS) await machine.operate(createKey(id, key))
+    for (const { id, ...key } of [...KEYS, KEY_OF_LATE]) await machine.operate(createKey(id, key))
     await machine.operate(createKey(STREAM_KEY.id, { balanceUsd: '1000', plan: 'default' }))
     for (const { id } of KEYS) for (const keyId of [id, null]) if (this.#random() < 0.4) await this.#setBudget(id, keyId)
     for (let n = 0; n < RELAYS; n++) machine.beginRelay()
@@ -111,7 +116,8 @@ class RelayWorld {
     else if (choice < 99.1) await this.#stopRelay()
     else if (choice < 99.35) await this.#stopProcess()
     else if (choice < 99.45) await machine.losePower()
-    else if (choice < 99.7) machine.failSpills()
+    else if (choice < 99.6) machine.failSpills()
+    else if (choice < 99.85) await this.#comeLate()
     else await machine.quiet()
     if (this.#random() < 0.03) machine.mendSpills()
     if (machine.fault !== 'none' && this.#random() < 0.15) machine.meetFault('none')
@@ -135,10 +141,9 @@ class RelayWorld {
     await this.#machine.operate({ kind: 'setBudget', accountId, keyId, ...budget, setBy: 'operator', now: this.#time.now() })
   }
 
-  #hold(): void {
-    const relay = pick(this.#random, this.#machine.alive)
+  #hold(relay = pick(this.#random, this.#machine.alive), key: string = drawFrom(this.#random, KEYS).id): void {
     if (relay === undefined) return
-    const entry = this.#books.add(drawFrom(this.#random, KEYS).id, relay)
+    const entry = this.#books.add(key, relay)
     const learn = (answer: string): void => {
       this.#meet(`a hold is ${answer.replace(/:.*/, '')}`)
       this.log.push(`${entry.id} ${entry.key} by ${relay.pid}`)
@@ -199,6 +204,29 @@ class RelayWorld {
     this.#books.drop(relay)
     this.#shares.drop(relay)
     relay.isStopped = false
+  }
+
+  /** The ledger process dies while a relay holds much of a balance, and that relay is the last that comes to the next one: until then nothing that it may hold is granted to others. */
+  async #comeLate(): Promise<void> {
+    const machine = this.#machine
+    const late = pick(this.#random, machine.alive)
+    if (late === undefined || machine.process === undefined) return
+    this.#meet('a relay comes late')
+    await machine.quiet()
+    for (let n = 0; n < HELD_BY_LATE; n++) this.#hold(late, KEY_OF_LATE.id)
+    await machine.quiet()
+    late.isStopped = true
+    await machine.killProcess()
+    if (machine.process === undefined) await machine.begin()
+    const untilMs = this.#time.now() + this.#random() * LATE_MS_MAX
+    while (this.#time.now() < untilMs) {
+      const others = machine.alive.filter((relay) => relay !== late)
+      if (this.#random() < 0.1) this.#hold(pick(this.#random, others), KEY_OF_LATE.id)
+      await machine.deliver(1)
+      await machine.tick(1)
+      machine.process?.runThread()
+    }
+    late.isStopped = false
   }
 
   /**
