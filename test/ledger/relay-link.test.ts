@@ -4,11 +4,14 @@
  */
 
 import { expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { Patience } from '../../src/ledger/admission/patience.ts'
 import { RelayLink } from '../../src/ledger/relays/link.ts'
 import type { FromHub, ToHub } from '../../src/ledger/relays/messages.ts'
+import { relayAt } from '../../src/ledger/relays/open.ts'
 import { ClaimsOverLink, LimitsOverLink } from '../../src/ledger/relays/relay-shares.ts'
 import { pass, settleTurn, VirtualTime } from '../sim/virtual-time.ts'
+import { makeFolder, sha256 } from '../support/ledger.ts'
 
 type Connect = NonNullable<ConstructorParameters<typeof RelayLink>[0]['connect']>
 type Connection = Readonly<{ sent: ToHub[]; hear: (message: FromHub) => void; end: () => void }>
@@ -250,6 +253,51 @@ test('a claim that is granted after its request was told that none can be had en
     expect(claims.running).toEqual([])
   } finally {
     link.close()
+    time.restore()
+  }
+})
+
+test('a read is asked again on each next connection, and given up when a hundred connections have ended with it', async () => {
+  const time = new VirtualTime()
+  let asked = 0
+  const connect: Connect = (_, { hear, onClosed }) =>
+    Promise.resolve({
+      send(message: ToHub) {
+        if (message.kind === 'hello') setImmediate(() => hear(WELCOME))
+        if (message.kind !== 'tasks' || message.tasks.every(({ task }) => task.kind !== 'findKey')) return
+        asked++
+        setImmediate(onClosed)
+      },
+      close: onClosed,
+    })
+  const { ledger, link, spill } = relayAt({
+    ...{ create: false, bootId: 'boot', now: time.now, startThread: () => new Worker(''), onFault: () => undefined },
+    relay: { path: join(makeFolder(), 'ledger.db'), socket: '', onFenced: () => undefined, connect },
+  })
+  try {
+    const started = ledger.start()
+    await settleTurn()
+    await pass(time, 100)
+    expect(await started).toHaveProperty('recovered')
+    let found: unknown
+    ledger.findKey(sha256('key_1')).then(
+      (said) => {
+        found = said
+      },
+      (bug: unknown) => {
+        found = bug
+      },
+    )
+    for (let turns = 0; turns < 2_000 && asked < 99; turns++) {
+      time.runNext()
+      await settleTurn()
+    }
+    expect([found, asked]).toEqual([undefined, 99])
+    await pass(time, 1_000)
+    expect([found, asked]).toEqual(['unavailable', 100])
+  } finally {
+    link.close()
+    spill.close()
     time.restore()
   }
 })
