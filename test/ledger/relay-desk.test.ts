@@ -1,8 +1,11 @@
-/** Protects processes.md "Death": the requests of a relay that lives, and has not come again yet, are not waived for another one that goes. */
+/** Protects processes.md "Death": the requests of a relay that lives, and has not come again yet, are not waived for another one that goes; what comes of one that is gone is. */
 
 import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import type { Task } from '../../src/ledger/task.ts'
 import type { FromThread } from '../../src/ledger/thread-messages.ts'
 import { RelayDesk } from '../../src/ledger/writing/relay-desk.ts'
+import { createKey, holdTask, makeFolder, NOW, openMachine, operateTask, settlement, usd } from '../support/ledger.ts'
 import { until } from '../support/until.ts'
 
 type Desk = ConstructorParameters<typeof RelayDesk>[0]
@@ -104,4 +107,53 @@ test('a relay leaves only when all its tasks are answered, and nothing is waived
   loop.isSpillEmpty = true
   await until(() => recovered() > 0, 'what it had in flight is waived')
   desk.stop()
+})
+
+/** Two relays of a file, of which the first has left. `endOf`: the end of a request of this relay, which costs 0.3 USD. */
+function openWithGone() {
+  const machine = openMachine(join(makeFolder(), 'ledger.db'))
+  machine.ask(operateTask(createKey('key_1', { balanceUsd: '10' })))
+  const { relays } = machine.ledger
+  const joined = (bootId: string): number => relays?.join(bootId, NOW, { accounts: [], keys: [] }) ?? 0
+  const [gone, living] = [joined('relay-1'), joined('relay-2')]
+  const hold = (requestId: string): void => expect(machine.ask(holdTask(requestId, 'key_1', usd('0.5')))).toBe('held')
+  const endOf = (requestId: string, boot: number): Task => {
+    hold(requestId)
+    const debit = machine.wallets.settle(settlement(requestId, { input: 100_000 }))
+    if (debit === undefined) throw new Error('it is not held')
+    return { kind: 'settle', debit: { ...debit, boot } }
+  }
+  relays?.leave(gone)
+  return { machine, gone, living, hold, endOf }
+}
+
+test('an end of a relay that comes after the relay is gone is waived with an alarm, once, and that of one that lives is charged', () => {
+  const { machine, gone, living, endOf } = openWithGone()
+  const [late, own] = [endOf('req_1', gone), endOf('req_2', living)]
+  // Its prices are told with it.
+  machine.statesOf('key_1')
+  const problem = 'req_1 was settled after its node had been fenced: 0.3 USD are waived'
+  expect(machine.ledger.apply([late, own])).toMatchObject({ answers: ['already', 'settled'], faults: [{ kind: 'node', problem }] })
+  expect(machine.ledger.apply([late])).toMatchObject({ answers: ['already'], faults: [] })
+  const receipts = machine.db.query('SELECT request_id, cost_picos, waived_picos, outcome FROM receipts ORDER BY request_id').values()
+  expect(receipts).toEqual([
+    ['req_1', 0n, usd('0.3'), 'recovered'],
+    ['req_2', usd('0.3'), 0n, 'complete'],
+  ])
+  expect(machine.statesOf('key_1')[0]?.balancePicos).toBe(usd('9.7'))
+  expect(machine.differences()).toEqual([])
+  machine.close()
+})
+
+test('a checkpoint of a relay that comes after the relay is gone leaves nothing in flight', () => {
+  const { machine, gone, living, hold } = openWithGone()
+  for (const requestId of ['req_1', 'req_2']) hold(requestId)
+  const checkpoints = machine.wallets.due(Number.POSITIVE_INFINITY)
+  machine.statesOf('key_1')
+  const tasks = checkpoints.map(
+    (checkpoint, index): Task => ({ kind: 'checkpoint', checkpoint: { ...checkpoint, boot: [gone, living][index] ?? 0 }, now: NOW }),
+  )
+  expect(machine.ledger.apply(tasks)).toMatchObject({ answers: ['checkpointed', 'checkpointed'] })
+  expect(machine.db.query('SELECT request_id FROM marks').values()).toEqual([['req_2']])
+  machine.close()
 })
