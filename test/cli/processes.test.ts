@@ -18,6 +18,8 @@ import { Workplace } from './run.ts'
 const PROGRAM = join(import.meta.dir, '../support/slot-process.ts')
 const DELAYS = { firstMs: 20, maxMs: 80, steadyMs: 60_000 }
 
+type Making = Readonly<{ delays?: typeof DELAYS; endMs?: number; silentMs?: number; leads?: boolean }>
+
 let place: Workplace
 let notes: string
 let url: string | undefined
@@ -31,9 +33,10 @@ beforeEach(() => {
 })
 afterEach(() => place.remove())
 
-const began = (count: number, delays = DELAYS, endMs = 60_000, silentMs = 60_000): Processes =>
+/** `delays`: undefined for those of the product. `leads`: whether there is a number 0. */
+const made = (count: number, { delays, endMs = 60_000, silentMs = 60_000, leads = false }: Making): Processes =>
   new Processes({
-    count,
+    ...{ count, leads },
     port: 0,
     command: (index, shared) => [process.execPath, PROGRAM, String(index), String(shared ?? 0), notes],
     env: { PATH: process.env['PATH'] },
@@ -42,10 +45,12 @@ const began = (count: number, delays = DELAYS, endMs = 60_000, silentMs = 60_000
       url = address
     },
     log: { notice: (text, fields = {}) => void notices.push({ text, ...fields }) },
-    delays,
+    ...(delays === undefined ? {} : { delays }),
     endMs: () => endMs,
     silentMs,
   })
+
+const began = (count: number, delays = DELAYS, endMs = 60_000, silentMs = 60_000): Processes => made(count, { delays, endMs, silentMs })
 
 const noted = (): readonly string[] => readFileSync(notes, 'utf8').trim().split('\n')
 const count = (words: string): number => noted().filter((line) => line.endsWith(words)).length
@@ -98,6 +103,24 @@ test('one that dies begins anew on the same port, each time after a longer wait,
     expect(waits).toEqual([20, 40, 80, 80, 80].slice(0, waits.length))
   }
   expect([...(await answering())].some((who) => !before.has(who))).toBeTrue()
+  processes.stop()
+  expect(await ended).toBe(0)
+})
+
+test('of those that serve a file each begins anew 200 ms after it died, the ledger process as its relays', async () => {
+  const processes = made(1, { leads: true })
+  const ended = processes.run()
+  await until(() => url !== undefined)
+  for (const index of [0, 1]) {
+    const pid = notices.find(({ text, process }) => text === 'a process begins' && process === index)?.['pid']
+    process.kill(Number(pid), 'SIGKILL')
+    await until(() => count(`${index} began`) === 2)
+  }
+  const deaths = notices.filter(({ text }) => text === 'a process ended and will begin anew')
+  expect(deaths.map(({ process, wait_ms }) => [process, wait_ms])).toEqual([
+    [0, 200],
+    [1, 200],
+  ])
   processes.stop()
   expect(await ended).toBe(0)
 })
