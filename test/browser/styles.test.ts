@@ -38,14 +38,36 @@ const ACTS: Readonly<Record<string, (section: Locator, page: Page) => Promise<Lo
     return section
   },
   'Menus, of a row': press('Actions for laptop'),
+  'Finding, found': async (section) => {
+    await section.getByRole('combobox').fill('sam')
+    await section.getByRole('option').first().waitFor()
+    return section
+  },
+  'Finding, nothing': async (section) => {
+    await section.getByRole('combobox').fill('none')
+    await section.getByText('Nothing found').waitFor()
+    return section
+  },
+  'Picks, open': async (section) => {
+    await section.getByRole('combobox', { name: 'Model' }).click()
+    await section.getByRole('option').first().waitFor()
+    return section
+  },
+  'Views, open': async (section) => {
+    await section.locator('summary').click()
+    await section.getByRole('link').first().waitFor()
+    return section
+  },
   'Dialogs, open': async (section, page) => {
     await press('Open a dialog')(section)
     return page.getByRole('dialog')
   },
+  // All of the page is in UTC after it.
+  'Zone, in UTC': press('Show UTC'),
 }
 const [WIDE, PHONE] = [800, 360]
 /** Sections that a phone shows in another way. */
-const ON_PHONE = ['Notices', 'Spans', 'Figures', 'Tables', 'Cards']
+const ON_PHONE = ['Notices', 'Spans', 'Picks', 'Figures', 'Tables', 'Cards']
 const LOOKS = (
   [
     { colorScheme: 'light', width: WIDE },
@@ -67,7 +89,13 @@ afterAll(async () => {
 })
 
 async function openGuide(width: number, colorScheme: 'light' | 'dark'): Promise<Page> {
-  const look = { colorScheme, viewport: { width, height: 900 }, timezoneId: 'UTC', locale: 'en-GB', deviceScaleFactor: 1 } as const
+  const look = {
+    colorScheme,
+    viewport: { width, height: 900 },
+    timezoneId: 'Europe/Berlin',
+    locale: 'en-GB',
+    deviceScaleFactor: 1,
+  } as const
   const context = await browser.newContext({ ...look, reducedMotion: 'reduce' })
   await withFonts(context)
   const page = await context.newPage()
@@ -97,7 +125,12 @@ async function sectionsOf(page: Page, isWanted: (name: string) => boolean): Prom
 }
 
 const AS_IT_IS = { animations: 'disabled', caret: 'hide', scale: 'css' } as const
+/** Each section begins on a pixel and is as high as whole ones: what stands above it changes nothing in its picture. */
 const BOXES = `[...document.querySelectorAll('.sample')].map((one) => {
+  one.style.marginTop = '0'
+  const { top: stands } = one.getBoundingClientRect()
+  one.style.marginTop = Math.ceil(stands) - stands + 'px'
+  one.style.minHeight = Math.ceil(one.getBoundingClientRect().height) + 'px'
   const { left, top, width, height } = one.getBoundingClientRect()
   return { name: one.getAttribute('aria-label'), x: left + scrollX, y: top + scrollY, width, height }
 })`
@@ -113,6 +146,8 @@ async function actedOn(page: Page): Promise<readonly Named[]> {
     await page.evaluate(FRAMES)
     pngs.push({ png: await shown.screenshot(AS_IT_IS) })
     await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    await page.evaluate(FRAMES)
   }
   return named(names, await picturesOf(page, pngs, SCALE))
 }

@@ -46,7 +46,8 @@ export const InvitationLink = ({ root, token, entered, signIn }: Invited) => {
   )
 }
 
-const Accept = ({ root, token, entered, signIn, invitation }: Invited & Readonly<{ invitation: Invitation }>) => {
+/** What an invitation offers, and what its person does to take it. */
+export const Accept = ({ root, token, entered, signIn, invitation }: Invited & Readonly<{ invitation: Invitation }>) => {
   const [name, setName] = useState('')
   const [password, setPassword] = useState('')
   const act = useAct()

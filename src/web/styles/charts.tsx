@@ -1,5 +1,6 @@
-/** Charts, in the style guide: stacked bars with their legend, and the parts of a whole. Rules: pages.md "Style guide". */
+/** Charts, in the style guide: stacked bars with their legend, counts and times over a span with what happened in it, and the parts of a whole. Rules: pages.md "Style guide". */
 
+import { TimeChart } from '../console/pages/time-chart.tsx'
 import { Bars } from '../parts/chart.tsx'
 import { coloursOf, OTHERS_COLOUR } from '../parts/colours.ts'
 
@@ -20,6 +21,43 @@ export const Charts = () => (
     </p>
     <Bars days={DAYS} series={SERIES} showValue={(value) => `$${value.toFixed(2)}`} point={nothing} />
   </div>
+)
+
+const HOUR_S = 3_600
+const at = (hour: number): string => new Date(Date.UTC(2026, 10, 21, hour)).toISOString()
+const HOURS = Array.from({ length: 24 }, (_, hour) => at(hour))
+const DAY = {
+  from: at(0),
+  to: at(24),
+  parts: HOURS,
+  partS: HOUR_S,
+  endsNow: false,
+  point: nothing,
+  choose: nothing,
+  opened: { what: 'the requests of one', open: nothing },
+  marks: [
+    { at: at(9), isBad: true },
+    { at: at(17), isBad: false },
+  ],
+}
+const COUNTED = ['answered', 'insufficient balance', 'rate limited'].map((name, of) => ({
+  name,
+  colour: COLOURS.get(NAMES[of] ?? '') ?? OTHERS_COLOUR,
+  values: HOURS.map((_, hour) => (of === 0 ? 8 + ((hour * 7) % 5) : (hour * (of + 1)) % (of + 3))),
+}))
+/** No request was answered from 9 to 11. */
+const TIMED = ['p50', 'p95', 'p99'].map((name, of) => ({
+  name,
+  colour: COLOURS.get(NAMES[of] ?? '') ?? OTHERS_COLOUR,
+  values: HOURS.map((_, hour) => (hour === 9 || hour === 10 ? null : 100 * (of + 1) ** 2 + ((hour * 13) % 40))),
+}))
+
+/** After a kill a dashed line, at a reload a whole one. */
+export const TimeCharts = () => (
+  <>
+    <TimeChart {...DAY} series={COUNTED} isStacked showValue={String} />
+    <TimeChart {...DAY} series={TIMED} isStacked={false} showValue={(ms) => `${ms} ms`} />
+  </>
 )
 
 export const SmallCharts = () => (

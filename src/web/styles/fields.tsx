@@ -1,6 +1,7 @@
 /** Inputs, in the style guide: as they stand, with their mistakes, and the choice of a span. Rules: pages.md "Style guide". */
 
 import type { Act } from '../parts/act.ts'
+import { BudgetFields, useBudget } from '../parts/budget-form.tsx'
 import { listed } from '../parts/choices.ts'
 import { ExploreControls } from '../parts/explore-controls.tsx'
 import { Choice, Field, Ticks } from '../parts/field.tsx'
@@ -46,6 +47,24 @@ export const Mistakes = () => (
     <Form act={actWith({ failure: { status: 429, message: '' }, waitS: 12 })} button="Sign in" submit={nothing} isCard />
   </>
 )
+
+const BUDGET = { of: 'key', plan: null, set_by: 'operator', per: 'day', limit_usd: '25', spent_usd: '3', left_usd: '22' } as const
+const SET = [{ ...BUDGET, resets_at: '2026-11-23T00:00:00.000Z' }]
+
+/** A budget that is set, and one with mistakes. */
+export const Budgets = () => {
+  const budget = useBudget(BUDGET, SET)
+  const wrong = actWith({ errorOf: (field) => (field === 'per' ? 'A key has this budget already' : 'A limit is above zero') })
+  return (
+    <>
+      {[actWith({}), wrong].map((act, at) => (
+        <Form key={at === 0 ? 'set' : 'wrong'} act={act} button="Set the budget" submit={nothing} isCard>
+          <BudgetFields act={act} budget={budget} label="Limit in USD" hint="Empty for none" />
+        </Form>
+      ))}
+    </>
+  )
+}
 
 const MODELS = listed(['sample-large', 'sample-small'].map((value) => ({ value, text: value })))
 

@@ -4,8 +4,10 @@ import type { ComponentType } from 'preact'
 import { Shell } from '../parts/shell.tsx'
 import { showPages } from '../parts/show-pages.tsx'
 import { Buttons, Copying, Dialogs, Menus } from './acts.tsx'
-import { Charts, SmallCharts } from './charts.tsx'
-import { Fields, Mistakes, Spans } from './fields.tsx'
+import { Charts, SmallCharts, TimeCharts } from './charts.tsx'
+import { Budgets, Fields, Mistakes, Spans } from './fields.tsx'
+import { Finding, Picks, Views, Zone } from './finding.tsx'
+import { OneTimeLinks } from './links.tsx'
 import { Cards, Figures, Money, Tables } from './rows.tsx'
 import { EmptyStates, Notices, Skeletons, States } from './states.tsx'
 
@@ -20,13 +22,20 @@ const SAMPLES: Readonly<Record<string, ComponentType>> = {
   Dialogs,
   Fields,
   Mistakes,
+  Budgets,
   Spans,
+  Finding,
+  Picks,
+  Views,
+  Zone,
   Figures,
   Money,
   Tables,
   Cards,
   Charts,
+  'Time charts': TimeCharts,
   'Small charts': SmallCharts,
+  'One-time links': OneTimeLinks,
 }
 
 const Styles = () => (
