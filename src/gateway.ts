@@ -145,7 +145,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway | G
     for (const part of [history, site, reports, kept, ledger]) await part?.close()
     return listeners
   }
-  await tellOf(listeners, state, world)
+  tellOf(listeners, state, world)
   site.begin()
   history.begin()
   return {
@@ -191,12 +191,12 @@ function siteOf(world: World, path: string, { options, state, ...parts }: SitePa
 const isShared = ({ config, isShared: given }: GatewayOptions): boolean => given ?? (config.ledger.kind === 'postgres' || isRelay(config))
 
 /** The addresses, which only the listeners know, and what the listeners can do on this machine. */
-async function tellOf(listeners: Listeners, state: GatewayState, { metrics, log }: World): Promise<void> {
+function tellOf(listeners: Listeners, state: GatewayState, { metrics, log }: World): void {
   state.url = listeners.url
   state.operatorUrl = listeners.operatorUrl
   if (seesSockets())
     metrics.gauge('tollgate_client_connections', 'Open connections of clients.', async () => (await listeners.connections()) ?? 0)
-  if (!(await listeners.limitSockets())) log.notice('this system cannot be told to reset clients that do not read: they are closed')
+  if (!listeners.limitSockets()) log.notice('this system cannot be told to reset clients that do not read: they are closed')
 }
 
 function reload(
@@ -204,6 +204,6 @@ function reload(
   { state, pool, listeners }: Readonly<{ state: GatewayState; pool: UpstreamPool; listeners: Listeners }>,
 ): Reloaded {
   const reloaded = takeOver(next, { state, pool, membersOf })
-  listeners.limitSockets().catch(() => undefined)
+  listeners.limitSockets()
   return reloaded
 }

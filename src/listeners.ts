@@ -29,7 +29,7 @@ export type Listeners = Readonly<{
   url: string
   operatorUrl: string
   /** Hands the limits of clients' sockets to the kernel, for connections that come from now on. */
-  limitSockets(): Promise<boolean>
+  limitSockets(): boolean
   /** The number of open connections of clients; undefined where the kernel does not tell. */
   connections(): Promise<number | undefined>
   /** Whether a process of another set listens on the clients' port. */
@@ -80,7 +80,7 @@ export async function listen(
     const main = await listenWith(app.use(mountPages(world, '/cabinet', pages.cabinet)), { ...common, hostname: host, port })
     opened.push({ close: () => main.stop(true) })
     const [mainPort, operatorPort] = [main.port ?? 0, operator.port ?? 0]
-    const [stopMain, stopOperator] = isShared ? [await preparedToStopAccepting(mainPort), await preparedToStopAccepting(operatorPort)] : []
+    const [stopMain, stopOperator] = isShared ? [preparedToStopAccepting(mainPort), preparedToStopAccepting(operatorPort)] : []
     return {
       url: urlOf(main),
       operatorUrl: urlOf(operator),
@@ -92,7 +92,7 @@ export async function listen(
         return await stopMain({ isAlone: false })
       },
       // Prepared only now, since connections that come in during the preparation are still answered.
-      leave: async () => (await preparedToStopAccepting(mainPort))({ isAlone: true }),
+      leave: () => preparedToStopAccepting(mainPort)({ isAlone: true }),
       limitSockets: () => limitSockets(mainPort, world.limits().writeStallMs),
       stop: () => main.stop(),
       close,

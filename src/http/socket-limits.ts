@@ -27,12 +27,12 @@ const UNREAD_BYTES_MAX = 128 * 1024
 const AFTER_OURS_MS = 1_000
 
 /** Sets the limits for connections that `port` of this process accepts from now on. False where the kernel offers no such limits. */
-export async function limitSockets(port: number, writeStallMs: number): Promise<boolean> {
+export function limitSockets(port: number, writeStallMs: number): boolean {
   const calls = libc({ setsockopt: { args: [i32, i32, i32, pointer, u32], returns: i32 } })
   if (calls === undefined) return false
   const set = (fd: number, level: number, option: number, value: number): boolean =>
     calls.setsockopt(fd, level, option, ptr(new Int32Array([value])), Int32Array.BYTES_PER_ELEMENT) === 0
-  const listeners = await listenersOn(port)
+  const listeners = listenersOn(port)
   const areSet = listeners.map(
     (fd) =>
       set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, writeStallMs + AFTER_OURS_MS) &&

@@ -21,10 +21,10 @@ export type StopAccepting = (how: Readonly<{ isAlone: boolean }>) => Promise<boo
 const HANDSHAKE_MS = 500
 
 /** Prepares to close the listening socket of `port`. The slow part is done here and not at the close, during which new connections wait in the queue. */
-export async function preparedToStopAccepting(port: number): Promise<StopAccepting> {
+export function preparedToStopAccepting(port: number): StopAccepting {
   const { i32 } = FFIType
   const calls = libc({ dup2: { args: [i32, i32], returns: i32 } })
-  const sockets = await listenersOn(port)
+  const sockets = listenersOn(port)
   return async ({ isAlone }) => {
     if (calls === undefined || sockets.length === 0) return false
     if (isAlone && dropHandshakes(sockets)) await Bun.sleep(HANDSHAKE_MS)

@@ -25,7 +25,7 @@ linux('a connection that was there goes on, a new one is not answered', async ()
   const server = answering()
   const port = server.port ?? 0
   const before = await connect(port)
-  expect(dropHandshakes(await listenersOn(port))).toBe(true)
+  expect(dropHandshakes(listenersOn(port))).toBe(true)
   before.ask()
   await until(() => before.heard.join('').endsWith('here'))
   let isConnected = false
@@ -50,7 +50,7 @@ linux('a connection that was there goes on, a new one is not answered', async ()
 linux('a server that is let go of alone loses none of those that were on their way', async () => {
   const server = answering()
   const port = server.port ?? 0
-  const stopAccepting = await preparedToStopAccepting(port)
+  const stopAccepting = preparedToStopAccepting(port)
   let isOn = true
   const fates: string[] = []
   const ask = async (): Promise<void> => {
