@@ -37,6 +37,28 @@ async function edgesOf(locator: Locator) {
   return { left: x, top: y, right: x + width, bottom: y + height }
 }
 
+for (const [width, wide] of [
+  [1280, 1280],
+  [1800, 1800],
+  [2560, 1800],
+] as const)
+  test(`bar and content have ${wide} px of a screen of ${width} px, in its middle, and tables have all of it`, async () => {
+    await page.setViewportSize({ width, height: 900 })
+    for (const path of ['/requests', '/accounts']) {
+      await go(path)
+      await page.locator('.rows').first().waitFor()
+      // Without that of the scroll bar.
+      const room: number = await page.evaluate('document.body.getBoundingClientRect().width')
+      const main = await edgesOf(page.getByRole('main'))
+      const [own, aside] = [main.right - main.left, (main.left - (room - main.right)) / 2]
+      expect([path, own, Math.abs(aside)]).toEqual([path, Math.min(room, wide), 0])
+      const links = await edgesOf(page.locator('.page-links ul'))
+      expect(Math.abs(links.left - main.left)).toBeLessThan(16)
+      const table = await edgesOf(page.locator('.rows').first())
+      expect(table.right - table.left).toBeGreaterThan(own - 64)
+    }
+  })
+
 for (const [width, lines] of [
   [375, 6],
   [1280, 2],
