@@ -41,8 +41,14 @@ async function pressed(link: Locator, title: string | RegExp) {
 }
 
 const figure = (name: string): Locator => page.locator('.figures > div', { has: page.locator('dt', { hasText: name }) }).getByRole('link')
-const ofUpstream = (at: number) => (): Locator =>
-  page.getByRole('region', { name: 'Upstreams', exact: true }).locator('tbody tr', { hasText: 'upstream-0' }).getByRole('link').nth(at)
+const ofUpstream = (name: string) => (): Locator =>
+  page
+    .getByRole('region', { name: 'Upstreams', exact: true })
+    .getByRole('article')
+    .filter({ hasText: 'upstream-0' })
+    .locator('dt', { hasText: name })
+    .locator('+ dd')
+    .getByRole('link')
 const MARGIN = { path: '/console/margin', filters: { by: 'upstream' }, days: 1 }
 const FIRST_BYTE = { measure: 'first_byte_p50', by: 'model', step: 'hour', upstream: 'upstream-0' }
 const UPSTREAMS = { path: '/console/upstreams', filters: {}, days: 0 }
@@ -51,9 +57,9 @@ for (const [name, link, title, expected] of [
   ['In flight', () => figure('In flight'), 'Upstreams', UPSTREAMS],
   ['Held now', () => figure('Held now'), 'Accounts', { path: '/console/accounts', filters: {}, days: 0 }],
   ['Lost to cache misses', () => figure('Lost to cache misses'), 'Margin', MARGIN],
-  ['an upstream’s requests in flight', ofUpstream(1), 'Upstreams', UPSTREAMS],
-  ['those that wait for it', ofUpstream(2), 'Upstreams', UPSTREAMS],
-  ['its first event', ofUpstream(3), 'Explore', { path: '/console/explore', filters: FIRST_BYTE, days: 1 }],
+  ['an upstream’s requests in flight', ofUpstream('In flight'), 'Upstreams', UPSTREAMS],
+  ['those that wait for it', ofUpstream('Waiting'), 'Upstreams', UPSTREAMS],
+  ['its first event', ofUpstream('First event'), 'Explore', { path: '/console/explore', filters: FIRST_BYTE, days: 1 }],
 ] as const)
   test(`on the overview a press leads on: ${name}`, async () => {
     await page.goto(`${new URL(page.url()).origin}/console`)

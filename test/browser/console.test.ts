@@ -183,6 +183,62 @@ test('an upstream is taken out with a reason and put back, by keyboard alone', a
   await close()
 })
 
+test('the overview asks one question after the other, and each upstream is a card with its state, its figures and charts on one scale', async () => {
+  const { page, close } = await enter()
+  const spread = { p50_ms: 100, p95_ms: 200, p99_ms: 300 }
+  const lineOf = (name: string, requests: number, p95_ms: number) => ({
+    name,
+    requests: [requests, 0],
+    refusals: { upstreamBusy: [requests / 4, 0] },
+    first_byte: [
+      { ...spread, p95_ms },
+      { p50_ms: null, p95_ms: null, p99_ms: null },
+    ],
+  })
+  await page.route('**/console/api/history?*', async (route) => {
+    const answer = (await (await route.fetch()).json()) as object
+    await route.fulfill({ json: { ...answer, lines: [lineOf('upstream-0', 40, 400), lineOf('gone', 20, 200)] } })
+  })
+  await page.reload()
+  const upstreams = page.getByRole('region', { name: 'Upstreams', exact: true })
+  const card = (name: string) => upstreams.getByRole('article').filter({ has: page.getByRole('heading', { name }) })
+  await upstreams.getByText(/^On one scale: to 40 requests in \d+ (s|min)( \d+ s)?, and to 400 ms for the first byte p95\.$/).waitFor()
+  await page.getByRole('region', { name: 'Accounts with the most requests' }).waitFor()
+  expect(await page.getByRole('heading', { level: 2 }).allTextContents()).toEqual([
+    'Requests',
+    'What happened',
+    'Money today',
+    'Who asked most',
+    'Upstreams',
+    'Ledger',
+    'Process',
+  ])
+  // One that is configured and had no request stands there, and one that had some and is configured no more.
+  expect(await upstreams.getByRole('heading', { level: 3 }).allTextContents()).toEqual([
+    'upstream-0 active',
+    expect.stringMatching(/^upstream-1 /),
+    'gone ',
+  ])
+  expect(await card('upstream-0').locator('dl').textContent()).toMatch(
+    /^Requests40Refused10First byte100 msIn flight\d+Waiting\d+First event/,
+  )
+  expect(await card('upstream-0').getByRole('link', { name: '40' }).getAttribute('href')).toContain('upstream=upstream-0')
+  // Answered, refused, and the steps of the first byte: those of the smaller one are half as high.
+  const drawn = (name: string) =>
+    card(name)
+      .locator('path')
+      .evaluateAll((paths) => paths.map((path) => path.getAttribute('d')))
+  expect([await drawn('upstream-0'), await drawn('gone')]).toEqual([
+    ['M0.5 40V10', 'M0.5 10V0', 'M0 0.0h1'],
+    ['M0.5 40V25', 'M0.5 25V20', 'M0 20.0h1'],
+  ])
+  await upstreams.getByRole('button', { name: 'By model' }).click()
+  await page.waitForURL(/by=model/)
+  await page.getByRole('heading', { level: 2, name: 'Models' }).waitFor()
+  await page.unrouteAll({ behavior: 'wait' })
+  await close()
+})
+
 test('green is an upstream that has answered since its last failure, whatever its breakers say', async () => {
   const { page, close } = await enter()
   const [early, late] = ['2026-11-26T10:00:00.000Z', '2026-11-26T10:00:01.000Z']

@@ -1,13 +1,12 @@
-/** The tables of a span of the overview: why requests were refused, each upstream or model, the accounts with the most requests. Figures lead to what is behind them. Rules: pages.md "History", "Tables". */
+/** The tables of a span of the overview: why requests were refused, and the accounts with the most requests. Figures lead to what is behind them. Rules: pages.md "History", "Tables". */
 
-import { exploreSearch, idsText } from '../../parts/explore-view.ts'
+import { exploreSearch } from '../../parts/explore-view.ts'
 import { showCount } from '../../parts/show-time.ts'
 import { Table } from '../../parts/table.tsx'
 import { addressOf, type Filters } from '../filters.ts'
-import { type History, type HistoryView, type Line, typicalMs } from '../history-api.ts'
+import type { History } from '../history-api.ts'
 import { sumOf } from './history-series.ts'
-import { changeText, showMs, wordsOf } from './now.words.ts'
-import { Spark } from './now-figures.tsx'
+import { changeText, wordsOf } from './now.words.ts'
 
 type Span = Readonly<{ from: string; to: string }>
 
@@ -42,65 +41,6 @@ export const Reasons = ({ history }: Readonly<{ history: History }>) => {
     />
   )
 }
-
-type LinesOf = Readonly<{ history: History; by: HistoryView['by'] }>
-
-/** What has no model or upstream has no rows of its own. */
-const filterOf = (by: HistoryView['by'], { name }: Line): Filters<'model' | 'upstream'> | undefined =>
-  name === 'none' ? undefined : { [by]: idsText([name]) }
-
-export const Lines = ({ history, by }: LinesOf) => (
-  <Table
-    label={`By ${by}`}
-    columns={[
-      { name: by === 'model' ? 'Model' : 'Upstream', cell: (line: Line) => <LineName name={line.name} by={by} /> },
-      {
-        name: 'Requests',
-        isFigure: true,
-        cell: (line) => (
-          <Behind text={showCount(sumOf(line.requests))} only={filterOf(by, line)} of={(only) => requestsOf(history, only)} />
-        ),
-      },
-      {
-        name: 'Refused',
-        isFigure: true,
-        cell: (line) => (
-          <Behind
-            text={showCount(sumOf(Object.values(line.refusals).map(sumOf)))}
-            only={filterOf(by, line)}
-            of={(only) => trafficOf(history, 'refusals', 'reason', only)}
-          />
-        ),
-      },
-      {
-        name: 'First byte',
-        isFigure: true,
-        cell: (line) => (
-          <Behind text={showMs(typicalMs(line))} only={filterOf(by, line)} of={(only) => trafficOf(history, 'first_byte_p50', by, only)} />
-        ),
-      },
-      { name: 'Over time', cell: ({ requests }) => <Spark values={requests} least={requests.length} /> },
-    ]}
-    rows={history.lines}
-    keyOf={({ name }) => name}
-  />
-)
-
-type Behinds = Readonly<{
-  text: string
-  only: Filters<'model' | 'upstream'> | undefined
-  of: (only: Filters<'model' | 'upstream'>) => string
-}>
-const Behind = ({ text, only, of }: Behinds) => (only === undefined ? text : <a href={of(only)}>{text}</a>)
-
-const LineName = ({ name, by }: Readonly<{ name: string; by: HistoryView['by'] }>) =>
-  name === 'none' ? (
-    <span class="quiet">{by === 'model' ? 'no model' : 'no upstream'}</span>
-  ) : (
-    <a class="breaks" href={by === 'model' ? addressOf('/console/requests', { model: idsText([name]) }) : '/console/upstreams'}>
-      {name}
-    </a>
-  )
 
 type AccountLine = History['accounts'][number]
 

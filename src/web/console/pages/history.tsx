@@ -5,38 +5,60 @@
 
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import type { NowDocument } from '../../now/document.ts'
 import { useAsked } from '../../parts/ask.ts'
 import { showCount, showMoment } from '../../parts/show-time.ts'
 import { Empty, Show } from '../../parts/state.tsx'
 import { addressOf } from '../filters.ts'
 import { againMs, askHistory, BEHIND_MS, type History, type HistoryView, SPANS, viewOf } from '../history-api.ts'
 import { partSpan, refusedAt, requestSeries, sumOf, timeSeries } from './history-series.ts'
-import { Accounts, Lines, Reasons, requestsOf, trafficOf } from './history-tables.tsx'
+import { Accounts, Reasons, requestsOf, trafficOf } from './history-tables.tsx'
+import { Multiples } from './multiples.tsx'
 import { MARK_TEXTS, showMs } from './now.words.ts'
+import { MoneyToday } from './now-money.tsx'
 import { SpentOf } from './spent.tsx'
 import { TimeChart } from './time-chart.tsx'
 
-export const HistorySection = () => {
+/** `now`: the money of the day and the upstreams of this moment stand between and beside what happened. */
+export const HistorySection = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
   const { query, route } = useLocation()
   const view = viewOf(query)
   const show = (changed: Partial<HistoryView>): void => route(addressOf('/console', { ...view, ...changed }), true)
   const { loaded, again } = useAsked(() => askHistory(view), [view.span, view.by, view.from, view.to])
   const known = loaded.value
+  const marks = useMemo(() => marksOf(known), [known])
   useEffect(() => {
     if (known === undefined || view.from !== undefined) return
     const timer = setInterval(() => !document.hidden && again(), againMs(known))
     return () => clearInterval(timer)
   }, [known && againMs(known), view.from])
   return (
-    <section class="stack" aria-label="What happened">
-      <h2>What happened</h2>
-      <Controls view={view} show={show} />
-      <Show loaded={loaded} again={again} lines={12}>
-        {(history) => <Happened history={history} view={view} show={show} />}
-      </Show>
-    </section>
+    <>
+      <section class="stack" aria-label="What happened">
+        <h2>What happened</h2>
+        <Controls view={view} show={show} />
+        <Show loaded={loaded} again={again} lines={12}>
+          {(history) => <Happened history={history} view={view} show={show} />}
+        </Show>
+      </section>
+      <MoneyToday now={now} />
+      {known !== undefined && (
+        <>
+          <SpentOf view={view} show={show} marks={marks} history={known} />
+          {known.lines.length > 0 && (
+            <section class="stack" aria-label="Who asked most">
+              <h2>Who asked most</h2>
+              <Accounts history={known} />
+            </section>
+          )}
+        </>
+      )}
+      <Multiples history={known} upstreams={now?.upstreams ?? []} by={view.by} show={(by) => show({ by })} />
+    </>
   )
 }
+
+const marksOf = (history: History | undefined) => (history?.marks ?? []).map(({ at, kind }) => ({ at, isBad: kind === 'lost' }))
 
 type Showing = Readonly<{ view: HistoryView; show: (changed: Partial<HistoryView>) => void }>
 
@@ -60,14 +82,6 @@ const Controls = ({ view, show }: Showing) => (
         </button>
       )}
     </fieldset>
-    <fieldset class="segments">
-      <legend class="unseen">Grouped by</legend>
-      {(['upstream', 'model'] as const).map((by) => (
-        <button key={by} type="button" aria-pressed={view.by === by} onClick={() => show({ by })}>
-          By {by}
-        </button>
-      ))}
-    </fieldset>
   </div>
 )
 
@@ -77,7 +91,7 @@ const Happened = ({ history, view, show }: Showing & Readonly<{ history: History
   const { route } = useLocation()
   // Another span may have fewer parts than the one that was pointed into.
   const at = pointed !== null && pointed < parts.length ? pointed : null
-  const marks = useMemo(() => history.marks.map(({ at: moment, kind }) => ({ at: moment, isBad: kind === 'lost' })), [history])
+  const marks = useMemo(() => marksOf(history), [history])
   const requests = useMemo(() => requestSeries(all), [all])
   const times = useMemo(() => timeSeries(all), [all])
   const chart = {
@@ -112,21 +126,17 @@ const Happened = ({ history, view, show }: Showing & Readonly<{ history: History
           />
         </div>
       </div>
-      <Marks history={history} />
-      <SpentOf view={view} show={show} marks={marks} history={history} />
-      {history.lines.length === 0 ? (
+      {history.lines.length === 0 && (
         <Empty title="No request ended in this span">
           {view.to === undefined && <p>One that has just ended stands here within {BEHIND_MS / 1_000} seconds.</p>}
         </Empty>
-      ) : (
-        <div class="halves">
-          <div class="stack">
-            <Lines history={history} by={view.by} />
-            <Reasons history={history} />
-          </div>
-          <Accounts history={history} />
-        </div>
       )}
+      <div class="halves">
+        <Reasons history={history} />
+        <div>
+          <Marks history={history} />
+        </div>
+      </div>
     </>
   )
 }

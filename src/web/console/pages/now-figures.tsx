@@ -22,7 +22,7 @@ export const Figure = ({
   </div>
 )
 
-export const Fact = ({ name, value }: Readonly<{ name: string; value: string }>) => (
+export const Fact = ({ name, value }: Readonly<{ name: string; value: ComponentChildren }>) => (
   <>
     <dt>{name}</dt>
     <dd>{value}</dd>
@@ -33,18 +33,17 @@ export const Fact = ({ name, value }: Readonly<{ name: string; value: string }>)
 const BARS = 120
 const HEIGHT = 24
 
-/** Small bars, the newest at the right; `least`: for how many there is room, where there are fewer. They are only for the eye: screen readers read the figure beside them. */
-export const Spark = ({ values, least = BARS }: Readonly<{ values: readonly number[]; least?: number }>) => {
+/** Small bars, the newest at the right. They are only for the eye: screen readers read the figure beside them. */
+const Spark = ({ values }: Readonly<{ values: readonly number[] }>) => {
   const shown = values.slice(-BARS)
   const most = Math.max(1, ...shown)
-  const bars = Math.max(shown.length, least)
   const path = shown
-    .map((value, index) => ({ x: bars - shown.length + index, height: (value / most) * HEIGHT }))
+    .map((value, index) => ({ x: BARS - shown.length + index, height: (value / most) * HEIGHT }))
     .filter(({ height }) => height > 0)
     .map(({ x, height }) => `M${x + 0.5} ${HEIGHT}v${-Math.max(1, height).toFixed(1)}`)
     .join('')
   return (
-    <svg class="spark" viewBox={`0 0 ${bars} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+    <svg class="spark" viewBox={`0 0 ${BARS} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
       <path d={path} />
     </svg>
   )

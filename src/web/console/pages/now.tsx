@@ -1,18 +1,16 @@
 /** The gateway at this moment. Every figure has its place before it is known, and parts that grow stand last, so that nothing jumps. Rules: pages.md "Now". */
 
-import type { NowDocument, UpstreamNow } from '../../now/document.ts'
+import type { NowDocument } from '../../now/document.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
-import { idsText } from '../../parts/explore-view.ts'
 import { PageHead } from '../../parts/shell.tsx'
 import { counted, showCount } from '../../parts/show-time.ts'
-import { Table } from '../../parts/table.tsx'
 import { type Live, useNow } from '../live.ts'
 import { HistorySection } from './history.tsx'
 import { Incidents } from './incidents.tsx'
 import { incidentsText, refusalsText, STATE_TEXTS, showBytes, showMs, showUptime, UNKNOWN } from './now.words.ts'
 import { Fact, Figure } from './now-figures.tsx'
-import { exploreToday, MoneyToday } from './now-money.tsx'
+import { exploreToday } from './now-money.tsx'
 
 export const NowPage = () => {
   const live = useNow()
@@ -32,9 +30,7 @@ export const NowPage = () => {
       <div class={isOld ? 'now is-old' : 'now'}>
         <Incidents now={now} />
         <Requests live={live} now={now} />
-        <HistorySection />
-        <MoneyToday now={now} />
-        <Upstreams upstreams={now?.upstreams ?? []} />
+        <HistorySection now={now} />
         <Inside now={now} />
       </div>
     </>
@@ -79,43 +75,6 @@ const Requests = ({ live, now }: Readonly<{ live: Live; now: NowDocument | undef
       </dl>
     </section>
   )
-}
-
-const Upstreams = ({ upstreams }: Readonly<{ upstreams: readonly UpstreamNow[] }>) => (
-  <section class="stack" aria-label="Upstreams">
-    <h2>Upstreams</h2>
-    <Table
-      label="Upstreams"
-      columns={[
-        {
-          name: 'Name',
-          cell: ({ name }: UpstreamNow) => (
-            <a class="whole" href="/console/upstreams">
-              {name}
-            </a>
-          ),
-        },
-        { name: 'State', cell: (upstream) => <UpstreamState upstream={upstream} /> },
-        { name: 'In flight', isFigure: true, cell: ({ in_flight }) => <a href="/console/upstreams">{showCount(in_flight)}</a> },
-        { name: 'Waiting', isFigure: true, cell: ({ waiting }) => <a href="/console/upstreams">{showCount(waiting)}</a> },
-        {
-          name: 'First event',
-          isFigure: true,
-          cell: ({ name, first_event_ms }) => (
-            <a href={exploreToday({ measure: 'first_byte_p50', by: 'model', upstream: idsText([name]) })}>{showMs(first_event_ms)}</a>
-          ),
-        },
-      ]}
-      rows={upstreams}
-      keyOf={({ name }) => name}
-    />
-  </section>
-)
-
-const UpstreamState = ({ upstream: { out, breaker, broken, slow } }: Readonly<{ upstream: UpstreamNow }>) => {
-  if (out !== null) return <Badge mood="wary" text="out" />
-  if (breaker !== 'closed') return <Badge mood="bad" text={`${breaker}: ${counted(broken.length, 'model')}`} />
-  return slow.length > 0 ? <Badge mood="wary" text="slow" /> : <Badge mood="good" text="active" />
 }
 
 const Inside = ({ now }: Readonly<{ now: NowDocument | undefined }>) => {
