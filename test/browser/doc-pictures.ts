@@ -18,6 +18,10 @@ import { sampleConsole } from './sample-console.ts'
 import { sampleHistory } from './sample-history.ts'
 import { signIn } from './sign-in.ts'
 
+type Shown = Readonly<{ width?: number; height: number; show: (page: Page) => Promise<void> }>
+
+const DESKTOP = 1280
+const PHONE = 375
 const FOLDER = join(import.meta.dir, '../../.github/pictures')
 const wanted = process.argv.slice(2)
 
@@ -38,8 +42,23 @@ const toConsole = async (page: Page, of: TestGateway): Promise<void> => {
 }
 const drawn = (page: Page): Promise<void> => page.locator('tfoot').waitFor()
 
-/** Each picture: the way to what is seen, and how much of it. */
-const PICTURES: Readonly<Record<string, Readonly<{ height: number; show: (page: Page) => Promise<void> }>>> = {
+/** A page of the console on a phone, as soon as it has rows. */
+const onPhone = (path: string): Shown => ({
+  width: PHONE,
+  height: 900,
+  show: async (page) => {
+    await toConsole(page, operators.gateway)
+    await operators.pay()
+    await page.goto(`${new URL(page.url()).origin}/console${path}`)
+    await page.locator('.rows').first().waitFor()
+    if (path !== '/requests') return
+    await page.getByText('sonnet').first().waitFor()
+    await page.evaluate("document.querySelector('.rows').scrollIntoView()")
+  },
+})
+
+/** Each picture: the way to what is seen, and how much of it; those of a phone have fewer bytes, since they are shown smaller. */
+const PICTURES: Readonly<Record<string, Shown>> = {
   spend: { height: 1525, show: async (page) => toCabinet(page, 'acc_spend/spend').then(() => drawn(page)) },
   explore: { height: 1200, show: async (page) => toCabinet(page, 'acc_spend/explore?by=model,key').then(() => drawn(page)) },
   now: {
@@ -77,15 +96,32 @@ const PICTURES: Readonly<Record<string, Readonly<{ height: number; show: (page: 
       await page.getByRole('heading', { name: 'Budgets' }).scrollIntoViewIfNeeded()
     },
   },
+  'phone-overview': onPhone(''),
+  'phone-explore': {
+    width: PHONE,
+    height: 900,
+    show: (page) => toCabinet(page, 'acc_spend/explore?by=model,key').then(() => drawn(page)),
+  },
+  requests: onPhone('/requests'),
+  catalog: onPhone('/catalog'),
+  audit: onPhone('/audit'),
+  keys: {
+    width: PHONE,
+    height: 900,
+    show: async (page) => {
+      await toCabinet(page, 'acc_north/keys')
+      await page.getByText('laptop').first().waitFor()
+    },
+  },
   tags: { height: 1280, show: async (page) => toCabinet(page, 'acc_spend/spend?by=tag').then(() => drawn(page)) },
 }
 
 /** A picture as WebP, in base64: half as large as it is as PNG. The browser is what has an encoder. */
-const webpOf = (png: Buffer): string => `(async () => {
+const webpOf = (png: Buffer, quality: number): string => `(async () => {
   const bitmap = await createImageBitmap(await (await fetch('data:image/png;base64,${png.toString('base64')}')).blob())
   const canvas = new OffscreenCanvas(bitmap.width, bitmap.height)
   canvas.getContext('2d', { alpha: false }).drawImage(bitmap, 0, 0)
-  return new Uint8Array(await (await canvas.convertToBlob({ type: 'image/webp', quality: 0.9 })).arrayBuffer()).toBase64()
+  return new Uint8Array(await (await canvas.convertToBlob({ type: 'image/webp', quality: ${quality} })).arrayBuffer()).toBase64()
 })()`
 
 async function take(name: string, colorScheme: 'light' | 'dark'): Promise<void> {
@@ -93,7 +129,7 @@ async function take(name: string, colorScheme: 'light' | 'dark'): Promise<void> 
   if (picture === undefined) throw new Error(`there is no picture ${name}: ${Object.keys(PICTURES).join(', ')}`)
   const context = await browser.newContext({
     colorScheme,
-    viewport: { width: 1280, height: picture.height },
+    viewport: { width: picture.width ?? DESKTOP, height: picture.height },
     timezoneId: 'UTC',
     locale: 'en-GB',
   })
@@ -102,7 +138,10 @@ async function take(name: string, colorScheme: 'light' | 'dark'): Promise<void> 
   await picture.show(page)
   await page.waitForTimeout(400)
   const png = await page.screenshot({ animations: 'disabled', caret: 'hide' })
-  writeFileSync(join(FOLDER, `${name}-${colorScheme}.webp`), Buffer.from(await converting.evaluate<string>(webpOf(png)), 'base64'))
+  writeFileSync(
+    join(FOLDER, `${name}-${colorScheme}.webp`),
+    Buffer.from(await converting.evaluate<string>(webpOf(png, picture.width === PHONE ? 0.4 : 0.9)), 'base64'),
+  )
   await context.close()
 }
 

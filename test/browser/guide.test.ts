@@ -7,7 +7,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Browser, Page } from 'playwright-core'
 import { operatePagesOf } from '../../src/docs/operate.ts'
-import { PICTURES } from '../../src/docs/pictures.ts'
+import { PICTURES, pictureAddress } from '../../src/docs/pictures.ts'
 import { guidePaths, sampleGateway } from '../docs/sample-gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { LOOKS, type Look, lookAt } from './axe.ts'
@@ -21,6 +21,11 @@ const seenOf = (name: string): string => `(async () => {
   const widths = [img, img.closest('p')].map((one) => one.getBoundingClientRect().width)
   return [img.currentSrc, img.naturalWidth, img.naturalHeight, Math.abs(widths[0] - widths[1]) < 1]
 })()`
+
+const picturesOn = (path: string) => {
+  const page = operatePagesOf('').find((one) => one.path === path)
+  return PICTURES.filter(({ name }) => page?.markdown.includes(pictureAddress(name, 'light')))
+}
 
 const START_TIMEOUT_MS = 180_000
 const TEST_TIMEOUT_MS = 180_000
@@ -83,21 +88,23 @@ for (const look of LOOKS)
 
 for (const colorScheme of ['light', 'dark'] as const)
   test(
-    `the pages for operators show their pictures as wide as the text, in the theme of the reader, and a click shows one in its own size: ${colorScheme}`,
+    `the pages for operators show their pictures as wide as the text, those of a phone narrower, in the theme of the reader, and a click shows one in its own size: ${colorScheme}`,
     async () => {
       for (const width of [320, 1280]) {
         const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } })
         const loaded = new Set<string>()
         page.on('request', (request) => /-(light|dark)\.webp$/.test(request.url()) && loaded.add(request.url().split('-').at(-1) ?? ''))
-        await page.goto(`${gateway.operatorUrl}/docs/operate/money`)
-        for (const { name, width: own, height } of PICTURES)
-          expect(await page.evaluate(seenOf(name))).toEqual([
-            `${gateway.operatorUrl}/docs/pictures/${name}-${colorScheme}.webp`,
-            own,
-            height,
-            true,
-          ])
-        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+        for (const path of ['/docs/operate/people', '/docs/operate/money']) {
+          await page.goto(`${gateway.operatorUrl}${path}`)
+          for (const { name, width: own, height } of picturesOn(path))
+            expect(await page.evaluate(seenOf(name))).toEqual([
+              `${gateway.operatorUrl}/docs/pictures/${name}-${colorScheme}.webp`,
+              own,
+              height,
+              own > 1000,
+            ])
+          expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+        }
         await page.locator('a.picture:visible').first().click()
         await page.waitForURL(/\/docs\/pictures\/[a-z]+-[a-z]+\.webp$/)
         expect(new URL(page.url()).pathname).toEndWith(`-${colorScheme}.webp`)

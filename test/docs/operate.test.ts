@@ -25,6 +25,8 @@ import { DIRECTIVES } from '../../src/simulator/directives.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
 
 const FOLDER = 'src/docs/operate'
+/** What pages looked like before. */
+const OF_PICTURES = '.github/pictures/README.md'
 const GUIDE_URL = 'https://llm.example'
 const pages = operatePagesOf(GUIDE_URL)
 const sourceOf = (name: string): string => OPERATE_SOURCES.find((one) => one.name === name)?.source ?? ''
@@ -39,6 +41,11 @@ beforeAll(async () => {
   gateway = await startTestGateway({ publicUrl: GUIDE_URL })
 })
 afterAll(() => gateway.stop())
+/** As it is sent to a browser. */
+const weightOf = async (path: string): Promise<number> => {
+  const answer = await fetch(`${gateway.operatorUrl}${path}`, { headers: { 'accept-encoding': 'gzip' }, decompress: false })
+  return (await answer.bytes()).length
+}
 const get = (path: string): Promise<Response> => fetch(`${gateway.operatorUrl}${path}`, { redirect: 'manual' })
 
 test('every file of the folder is a page, with a title and a sentence under it', () => {
@@ -87,7 +94,12 @@ test('the defaults of limits in the table are those of the program', () => {
 })
 
 test('every link of README, CONTRIBUTING and these pages leads to a file of the repository and a heading that it has', async () => {
-  const files = ['README.md', '.github/CONTRIBUTING.md', ...[...new Glob('*.md').scanSync(FOLDER)].map((file) => join(FOLDER, file))]
+  const files = [
+    'README.md',
+    '.github/CONTRIBUTING.md',
+    OF_PICTURES,
+    ...[...new Glob('*.md').scanSync(FOLDER)].map((file) => join(FOLDER, file)),
+  ]
   const lost: string[] = []
   for (const file of files) {
     for (const [, target = ''] of (await Bun.file(file).text()).matchAll(/\]\((?!https?:)([^)\s]*)\)/g)) {
@@ -140,23 +152,38 @@ test('the pictures of these pages are the repository’s, in both themes, and ke
     }
   expect(total).toBeLessThan(500_000)
   expect((await get('/docs/pictures/nothing.webp')).status).toBe(404)
-  const html = await (await get('/docs/operate/money')).text()
+  const html = (await Promise.all(pages.map(async ({ path }) => (await get(path)).text()))).join()
   for (const { name, width, height } of PICTURES)
     for (const side of ['light', 'dark'] as const) {
       const own = pictureAddress(name, side)
       expect(html).toMatch(
         new RegExp(
-          `<a class="picture ${side}" href="${own}"><img src="${own}" alt="[^"]{20,}" width="${width}" height="${height}" loading="lazy"></a>`,
+          `<a class="picture(?: phone)? ${side}" href="${own}"><img src="${own}" alt="[^"]{20,}" width="${width}" height="${height}" loading="lazy"></a>`,
         ),
       )
     }
 })
 
-test('each file among the pictures is shown by README, by a page for operators or by the rules', async () => {
-  const files = ['README.md', ...new Glob('src/docs/{operate,rules}/*.md').scanSync('.')]
+test('before anything is scrolled to, no page weighs more than 100 kB', async () => {
+  for (const { path } of pages) {
+    const html = await (await get(path)).text()
+    const sheets = [...html.matchAll(/<link rel="stylesheet" href="([^"]*)"/g)].map(([, address = '']) => address)
+    const pictures = [...html.matchAll(/<img [^>]*>/g)].filter(([tag]) => !tag.includes('loading="lazy"'))
+    const addresses = [path, ...sheets, ...pictures.map(([tag]) => /src="([^"]*)"/.exec(tag)?.[1] ?? '')]
+    const weights = await Promise.all(addresses.map(weightOf))
+    expect(sheets.length).toBe(1)
+    expect(
+      weights.reduce((sum, weight) => sum + weight, 0),
+      path,
+    ).toBeLessThan(100_000)
+  }
+})
+
+test('each file among the pictures is shown by README, by a page for operators, by the rules or by their own page', async () => {
+  const files = ['README.md', OF_PICTURES, ...new Glob('src/docs/{operate,rules}/*.md').scanSync('.')]
   const texts = (await Promise.all(files.map((file) => Bun.file(file).text()))).join()
   const named = new Set(texts.match(/pictures\/[a-z-]+\.(?:webp|svg)/g)?.map((one) => one.slice('pictures/'.length)))
-  const there = [...new Glob('*').scanSync('.github/pictures')]
+  const there = [...new Glob('*.{webp,svg}').scanSync('.github/pictures')]
   // Markdown has no themes: a page names the light side, and the gateway shows both.
   expect(there.filter((file) => !named.has(file) && !named.has(file.replace('-dark', '-light')))).toEqual([])
   expect([...named].filter((file) => !there.includes(file))).toEqual([])

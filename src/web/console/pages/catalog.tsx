@@ -24,7 +24,7 @@ export const CatalogPage = () => {
   const [whatIfTurn, setWhatIfTurn] = useState(0)
   return (
     <>
-      <PageHead title="Catalog" lede="As it is in force. It is changed in the file, and by a reload.">
+      <PageHead title="Catalog" lede="What is in force now. Change it in the file, then reload.">
         <button type="button" onClick={() => setTurn(turn + 1)}>
           {turn === 0 ? 'What would a reload change?' : 'Read the file again'}
         </button>
@@ -37,7 +37,7 @@ export const CatalogPage = () => {
       <Show loaded={loaded} again={again} lines={12}>
         {(catalog) => (
           <div class="stack">
-            <p class="lede">{catalog.file === null ? 'There is no file; what is built in serves.' : catalog.file}</p>
+            <p class="lede">{catalog.file === null ? 'No configuration file: the built-in models serve.' : catalog.file}</p>
             <Models models={catalog.models} />
             <div class="halves">
               <Plans plans={catalog.plans} />

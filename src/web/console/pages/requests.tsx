@@ -38,7 +38,7 @@ export const RequestsPage = () => {
   const order = { ...useListChoice('order'), onlyFalls: true }
   return (
     <>
-      <PageHead title="Requests" lede="Of keys or accounts by the moment they were booked, all of them by the moment they came." />
+      <PageHead title="Requests" lede="All of them, by when they came; those of a key or an account, by when they were booked." />
       <div class="stack">
         <FilterForm path="/console/requests" filters={filters}>
           {(input) => (
