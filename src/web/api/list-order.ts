@@ -9,11 +9,15 @@ import { oneOf } from './console-acts.ts'
 const PLACE = t.Optional(t.String({ maxLength: PLACE_CHARS_MAX }))
 const SEARCH = t.Optional(t.String({ maxLength: 200 }))
 
-export const ACCOUNTS_QUERY = t.Object({ search: SEARCH, order: t.Optional(oneOf(EVERY_ACCOUNT_ORDER, 'An order')), after: PLACE })
+/** The order that an address asks for: one of these words. */
+export const orderIn = <const Word extends string>(words: readonly Word[]) =>
+  t.Optional(oneOf(words, `There is no such order: order is one of ${words.join(', ')}`))
+
+export const ACCOUNTS_QUERY = t.Object({ search: SEARCH, order: orderIn(EVERY_ACCOUNT_ORDER), after: PLACE })
 /** `hide`: leaves disabled keys out, and says how many they are. */
 export const KEYS_QUERY = t.Object({
   search: SEARCH,
-  order: t.Optional(oneOf(EVERY_KEY_ORDER, 'An order')),
+  order: orderIn(EVERY_KEY_ORDER),
   hide: t.Optional(oneOf(['disabled'], 'disabled')),
   after: PLACE,
 })

@@ -3,20 +3,14 @@
  * answer says how many were ordered, and since when, where there are older ones. Rules: operator.md "Lists"; pages.md "Tables".
  */
 
-import { t } from 'elysia'
 import { isoTime } from '../../core/utc.ts'
 import type { ReceiptRow } from '../../ledger/columns/receipt.ts'
 import { isStoredNumber, placeIn, placeText } from '../../ledger/reading/list-place.ts'
 import type { OrderedReceiptsPart, OrderedReceiptsQuery } from '../../ledger/reading/ordered-receipts.ts'
 import { RECEIPT_ORDERS, type ReceiptOrder } from '../../ledger/reading/ordered-receipts.ts'
-import { oneOf } from './console-acts.ts'
+import { orderIn } from './list-order.ts'
 
-export const RECEIPT_ORDER = t.Optional(
-  oneOf(
-    (Object.keys(RECEIPT_ORDERS) as ReceiptOrder[]).map((order) => `-${order}` as const),
-    'An order',
-  ),
-)
+export const RECEIPT_ORDER = orderIn((Object.keys(RECEIPT_ORDERS) as ReceiptOrder[]).map((order) => `-${order}` as const))
 const PARTS_MAX = 10
 
 export type OrderedReceipts = Readonly<{ rows: readonly ReceiptRow[]; next: string | null; among: number; since: string | null }>

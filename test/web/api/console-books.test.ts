@@ -478,6 +478,18 @@ test('lists to choose from have names before ids, by the beginning of a name, an
   ])
 })
 
+test('an order that there is not is refused with its field, and with those that there are', async () => {
+  for (const [list, known] of [
+    ['requests', '-cost, -input, -output, -time'],
+    ['accounts', 'created, -created, name, -name, balance, -balance, credited, -credited, spent, -spent, topped_up, -topped_up'],
+    ['keys', 'created, -created, name, -name, account, -account, spent, -spent, limit, -limit, expires, -expires, last_used, -last_used'],
+  ])
+    expect(await console.get(`/api/${list}?order=dearest`)).toMatchObject({
+      status: 400,
+      body: { error: { field: 'order', message: `There is no such order: order is one of ${known}` } },
+    })
+})
+
 test('requests are looked through by what an index serves, and one tells its upstream, its hold and its ids', async () => {
   const secret = await gateway.createKey({ balanceUsd: '3' })
   for (const content of ['one', 'two']) {
