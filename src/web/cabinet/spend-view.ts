@@ -1,7 +1,8 @@
 /** The view of a page of spend or requests, which stands in its address, so that it can be shared and gone back to. Days are UTC days. */
 
+import { dayBefore, type Moments, momentsOf } from '../parts/explore-view.ts'
+
 const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 
 export const RANGES = [
@@ -62,24 +63,13 @@ export function searchOf(query: Query): string {
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
 }
 
-/** The moment at which the day after this one begins, in UTC. */
-const dayAfter = (day: string): string => new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString()
-
-/** In ISO 8601; the end is not included. */
-export type Moments = Readonly<{ from: string; to: string }>
-
 /** The time of a bar: its hour where one day is shown by hour, else its day. */
 export function barSpan(
   { is_by_hour, places, to }: Readonly<{ is_by_hour: boolean; places: readonly string[]; to: string }>,
   index: number,
 ): Moments {
   const day = is_by_hour ? to : (places[index] ?? to)
-  if (!is_by_hour) return daysSpan(day, day)
+  if (!is_by_hour) return momentsOf({ from: day, to: day })
   const from = Date.parse(`${day}T${places[index] ?? '00:00'}Z`)
   return { from: new Date(from).toISOString(), to: new Date(from + HOUR_MS).toISOString() }
 }
-
-/** UTC days, both included. */
-export const daysSpan = (from: string, to: string): Moments => ({ from: `${from}T00:00:00Z`, to: dayAfter(to) })
-
-const dayBefore = (nowMs: number, days: number): string => new Date(nowMs - days * DAY_MS).toISOString().slice(0, 10)

@@ -90,17 +90,19 @@ export const spansAt = (nowMs: number) => {
 
 export type SpanName = ReturnType<typeof spansAt>[number]['id']
 
-/** In ISO 8601. */
+/** "2026-11-22", both included. */
+type Days = Readonly<{ from: string; to: string }>
+/** In ISO 8601; the end is not included. */
 export type Moments = Readonly<{ from: string; to: string }>
 
-/** The span in moments, from the first day's beginning to the last one's end. */
-export const momentsOf = ({ from, to }: Moments): Moments => ({
+/** UTC days in moments, from the first one's beginning to the last one's end. */
+export const momentsOf = ({ from, to }: Days): Moments => ({
   from: `${from}T00:00:00Z`,
   to: new Date(Date.parse(`${to}T00:00:00Z`) + DAY_MS).toISOString(),
 })
 
 /** The time of a step of the span, which may begin before it or end behind it. `place`: its beginning, a UTC day or an hour of one. */
-export function stepSpan(view: Moments, step: string, place: string): Moments {
+export function stepSpan(view: Days, step: string, place: string): Moments {
   const whole = momentsOf(view)
   const [start, end] = [Date.parse(place), Date.parse(stepEnd(step, place))]
   return {

@@ -2,12 +2,13 @@
 
 import { useMemo, useState } from 'preact/hooks'
 import { Bars } from '../../parts/chart.tsx'
+import type { Moments } from '../../parts/explore-view.ts'
 import { showDay } from '../../parts/show-time.ts'
 import { showUsd, sumUsd, usdNumber } from '../../parts/show-usd.ts'
 import { keyTitle } from '../key-title.ts'
 import type { Spend } from '../spend-api.ts'
 import { spendSeries } from '../spend-series.ts'
-import { barSpan, type Moments } from '../spend-view.ts'
+import { barSpan } from '../spend-view.ts'
 
 /** `open`: called with the span of the bar that is clicked. */
 export const SpendChart = ({ spend, open }: Readonly<{ spend: Spend; open: (span: Moments) => void }>) => {

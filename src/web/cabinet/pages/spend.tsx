@@ -4,12 +4,12 @@ import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { useAsked } from '../../parts/ask.ts'
 import { useEvery } from '../../parts/every.ts'
-import { idsText } from '../../parts/explore-view.ts'
+import { idsText, type Moments, momentsOf } from '../../parts/explore-view.ts'
 import { PageHead } from '../../parts/shell.tsx'
 import { Empty, Show } from '../../parts/state.tsx'
 import { type AccountPageProps, pathOf } from '../account-path.ts'
 import { filePath, spendApi } from '../spend-api.ts'
-import { daysSpan, type Moments, type SpendView, searchOf, spendSearch, spendViewOf } from '../spend-view.ts'
+import { type SpendView, searchOf, spendSearch, spendViewOf } from '../spend-view.ts'
 import { WORDS } from './spend.words.ts'
 import { SpendChart } from './spend-chart.tsx'
 import { SpendControls } from './spend-controls.tsx'
@@ -31,7 +31,7 @@ export const Spend = ({ account }: AccountPageProps) => {
     if (spend.loaded.value !== undefined) spend.again()
   }, [balance])
   const show = (changed: Partial<SpendView>): void => route(`${pathOf(account.id, 'spend')}${spendSearch({ ...view, ...changed })}`)
-  const whole = daysSpan(from, to)
+  const whole = momentsOf({ from, to })
   const requestsOf = (span: Moments, only: Partial<Record<SpendView['by'], string>> = {}): string =>
     `${pathOf(account.id, 'requests')}${searchOf({ ...span, key, model: model && idsText([model]), tag, ...only })}`
   const file = searchOf({ from, to, by, key, model, tag })
