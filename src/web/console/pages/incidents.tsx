@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import type { NowDocument, ShownAlarm } from '../../now/document.ts'
 import { showCount, showMoment } from '../../parts/show-time.ts'
-import { incidentWords } from './now.words.ts'
+import { whenAndWhy } from './now.words.ts'
 
 /** So many are open at once. */
 const OPEN_MAX = 3
@@ -39,7 +39,7 @@ const Incident = ({ alarm }: Readonly<{ alarm: ShownAlarm }>) => {
   return (
     <li class={is_urgent ? 'note bad' : 'note wary'}>
       <strong>{title}</strong>
-      {incidentWords(alarm, showMoment).slice(title.length)}. {withCode(todo)}
+      {whenAndWhy(alarm, showMoment)}. {withCode(todo)}
       {page !== null && (
         <>
           {' '}

@@ -62,16 +62,18 @@ function inWords(now: NowDocument): string {
 }
 
 /** An alarm as a sentence without what to do: "north is out since 28 Nov, 05:11, taken out by ann@example.com: maintenance". `momentOf`: makes the text of a moment. */
-export function incidentWords(
-  { title, detail, count, first_at, may_be_older, last_at }: ShownAlarm,
-  momentOf: (iso: string) => string,
-): string {
+export const incidentWords = (alarm: ShownAlarm, momentOf: MomentOf): string => alarm.title + whenAndWhy(alarm, momentOf)
+
+type MomentOf = (iso: string) => string
+
+/** What follows the title of an alarm in its sentence. */
+export function whenAndWhy({ detail, count, first_at, may_be_older, last_at }: ShownAlarm, momentOf: MomentOf): string {
   const times = count === 1 ? 'once' : `${showCount(count)} times since ${momentOf(first_at)}`
   const when =
     last_at === null
       ? `${may_be_older ? ', seen since' : ' since'} ${momentOf(first_at)}`
       : `, ${times}, ${count === 1 ? '' : 'last '}${momentOf(last_at)}`
-  return `${title}${when}${detail === '' ? '' : `${last_at === null ? ', ' : ': '}${detail}`}`
+  return `${when}${detail === '' ? '' : `${last_at === null ? ', ' : ': '}${detail}`}`
 }
 
 /** What is wrong and what to do about it, each alarm with since when, then the figures: for a chat or a ticket. */
