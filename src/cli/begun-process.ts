@@ -77,19 +77,33 @@ export class BegunProcess {
 
   async #hear(): Promise<void> {
     for await (const heard of heardIn(this.#child.stdout)) {
-      if (heard.kind === 'asks') this.#begun.onAsked(heard.order)
-      if (heard.kind === 'cutsOff') this.#begun.onCutOff(heard.pid)
-      if (this.#hasBegun || heard.kind === 'asks' || heard.kind === 'cutsOff') continue
-      if (heard.kind === 'opens') {
-        this.#step = heard.step
-        this.#watchOn()
-      } else {
-        clearTimeout(this.#watch)
-        this.#hasBegun = true
-        this.#listening.resolve(heard.url)
+      switch (heard.kind) {
+        case 'opens':
+          this.#onStep(heard.step)
+          break
+        case 'listens':
+          this.#onListening(heard.url)
+          break
+        case 'asks':
+          this.#begun.onAsked(heard.order)
+          break
+        case 'cutsOff':
+          this.#begun.onCutOff(heard.pid)
       }
     }
     this.#onEnd()
+  }
+
+  #onStep(step: string): void {
+    if (this.#hasBegun) return
+    this.#step = step
+    this.#watchOn()
+  }
+
+  #onListening(url: string): void {
+    clearTimeout(this.#watch)
+    this.#hasBegun = true
+    this.#listening.resolve(url)
   }
 
   #watchOn(): void {

@@ -9,7 +9,6 @@ import type { ReloadOrder } from './process-commands.ts'
 const STDOUT = 1
 const OPENS = 'tollgate opens: '
 const LISTENS = 'tollgate listening on '
-
 const ASKS = 'tollgate asks: '
 const CUTS_OFF = 'tollgate cuts off: '
 
