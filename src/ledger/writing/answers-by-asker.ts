@@ -26,10 +26,14 @@ export function answersTo(
     },
     ({ task }) => held.has(task),
   )
-  return settledRows === undefined ? all : new Map([...all].map(([from, own]) => [from, withRows(own, settledRows.get(from ?? -1))]))
+  if (settledRows === undefined) return all
+  return new Map(
+    [...all].map(([from, own]) => {
+      const rows = from === undefined ? undefined : settledRows.get(from)
+      return [from, rows === undefined ? own : { ...own, settledRows: rows }]
+    }),
+  )
 }
-
-const withRows = <Own>(own: Own, settledRows: Committed['settledRows']) => (settledRows === undefined ? own : { ...own, settledRows })
 
 /** `isOpen`: whether a task has no answer yet. */
 export function byAsker(
