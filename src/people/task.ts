@@ -9,7 +9,7 @@ export type ToPeopleThread =
   | Readonly<{ kind: 'rollBack'; number: number }>
   | Readonly<{ kind: 'close'; number: number }>
 
-/** An error, as it crosses threads: that of SQLite is no other's to make. `isAway`: it is PeopleAway. `code`, `errno`: those of SQLite or of the system. */
+/** An error as data, since a thread's message drops the class and the fields of what is thrown. `isAway`: it is PeopleAway. `code`, `errno`: those of SQLite or of the system. */
 export type PeopleFault = Readonly<{
   isAway: boolean
   name: string

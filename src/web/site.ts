@@ -16,7 +16,7 @@ import type { Reloads } from './reloading.ts'
 export type Site = Readonly<{
   world: World
   upstreams: UpstreamPool
-  /** Opens the people's file with the first call; throws where it cannot be opened. */
+  /** Made with the first call; their store is opened with the first question, which fails where it cannot be. */
   people: () => People
   /** Stripe; undefined: the operator has none. */
   payments: Payments | undefined
