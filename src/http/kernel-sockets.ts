@@ -48,9 +48,16 @@ export function listenersOn(port: number): readonly number[] {
     if (calls.getsockname(fd, ptr(address), ptr(length)) !== 0) return false
     return WITH_PORT.includes(address.getUint16(0, true)) && address.getUint16(PORT_AT) === port
   }
-  return readdirSync('/proc/self/fd')
-    .map(Number)
-    .filter((fd) => listens(fd) && isOnPort(fd))
+  return ownDescriptors().filter((fd) => listens(fd) && isOnPort(fd))
+}
+
+/** None where no descriptor is left to read the list by. */
+function ownDescriptors(): readonly number[] {
+  try {
+    return readdirSync('/proc/self/fd').map(Number)
+  } catch {
+    return []
+  }
 }
 
 /** How many processes other than this one listen on a port. */

@@ -37,3 +37,22 @@ linux('a socket with a path has no port, whatever its path begins with', async (
   await server.stop(true)
   rmSync(folder, { recursive: true })
 })
+
+const WITHOUT_DESCRIPTORS = `
+const { openSync } = require('node:fs')
+const { listenersOn } = await import(process.argv[1])
+const server = Bun.serve({ port: 0, fetch: () => new Response('here') })
+const found = listenersOn(server.port).length
+try {
+  for (;;) openSync('/dev/null', 'r')
+} catch {}
+console.log(found, listenersOn(server.port).length)
+process.exit(0)
+`
+
+linux('a process that has no descriptor left finds none of its listeners, and goes on: a reload and a drain ask for them', () => {
+  const program = join(import.meta.dir, '../../src/http/kernel-sockets.ts')
+  const limited = ['sh', '-c', 'ulimit -n 100 && exec "$@"', 'sh', process.execPath, '-e', WITHOUT_DESCRIPTORS, program]
+  const { stdout, stderr } = Bun.spawnSync(limited)
+  expect([stdout.toString(), stderr.toString()]).toEqual(['1 0\n', ''])
+})
