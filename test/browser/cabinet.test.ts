@@ -163,7 +163,7 @@ test(
     expect(watch.ms()).toBeLessThan(1_500)
     expect(text).toContain('event: error')
     await page.keyboard.press('Escape')
-    await page.getByRole('button', { name: 'Show them' }).click()
+    await page.getByRole('button', { name: 'Show it' }).click()
     await row.getByText('disabled').waitFor()
     await row.locator('.quiet', { hasText: /^0$/ }).waitFor()
     await gateway.idle()

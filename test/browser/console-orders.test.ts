@@ -86,12 +86,17 @@ test('the catalogue’s models are ordered by name, input, output and tokens by 
   await page.context().close()
 })
 
+const UNITS = { '': 1, s: 1_000, min: 60_000, h: 3_600_000, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 } as const
+/** "2 min" → 120000. */
+function valueIn(text: string): number {
+  const [, count = '', unit = ''] = /^([\d,]+)(?: (\w+))?(?: a minute)?$/.exec(text) ?? []
+  return Number(count.replaceAll(',', '')) * (UNITS[unit as keyof typeof UNITS] ?? Number.NaN)
+}
+
 test('the limits in force are ordered by name and by value, as numbers', async () => {
   const page = await openPage('/catalog', 'Limits')
   const own = await firsts(page, 'Limits')
-  const values = (await tableOf(page, 'Limits').locator('tbody td:nth-child(2)').allTextContents()).map((text) =>
-    Number(text.replaceAll(/\D/g, '')),
-  )
+  const values = (await tableOf(page, 'Limits').locator('tbody td:nth-child(2)').allTextContents()).map(valueIn)
   const limitOf = new Map(own.map((name, at) => [name, values[at] ?? 0]))
   expect(new Set(values.map((value) => String(value).length)).size).toBeGreaterThan(2)
   const [byName, falling, rising] = [

@@ -16,6 +16,7 @@ import { Pager, Table } from '../../parts/table.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { Usd } from '../../parts/usd.tsx'
 import { type AccountPageProps, pathOf } from '../account-path.ts'
+import { keyTitle } from '../key-title.ts'
 import { type Key, keysOf, useRunning } from '../keys-api.ts'
 import { searchOf } from '../spend-view.ts'
 import { ChangeKey } from './change-key.tsx'
@@ -114,7 +115,7 @@ function columnsOf(
       cell: ({ id, name, display, rates, plan_rates }) => (
         <div class="named">
           <a class="name" href={`${pathOf(accountId, 'requests')}${searchOf({ key: id })}`} title="Its requests">
-            {name === '' ? 'without a name' : name}
+            {keyTitle({ id, name })}
           </a>
           <code>{display}</code>
           {rates !== null && <span class="quiet">{WORDS.ownRates(rateWords(rates))}</span>}

@@ -32,7 +32,7 @@ export const AccountPage = () => {
 const Opened = ({ account, turn, changed }: Readonly<{ account: Account; turn: number; changed: () => void }>) => {
   const [open, setOpen] = useState<Open>()
   const close = (): void => setOpen(undefined)
-  const title = account.name === '' ? 'Account without a name' : account.name
+  const title = account.name || account.id
   return (
     <div class="parts">
       <div class="stack">

@@ -81,7 +81,7 @@ const AccountTable = ({ accounts, order }: Readonly<{ accounts: readonly Account
         order: 'name',
         cell: ({ id, name }: Account) => (
           <a class="named" href={`/console/accounts/${id}`}>
-            <span class="name">{name === '' ? 'without a name' : name}</span>
+            {name !== '' && <span class="name">{name}</span>}
             <code>{id}</code>
           </a>
         ),

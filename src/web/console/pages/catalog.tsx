@@ -12,6 +12,7 @@ import { Show } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
 import { api } from '../api.ts'
 import { capabilityWords } from './catalog.words.ts'
+import { limitWords } from './limit-words.ts'
 import { Reload } from './reload.tsx'
 import { WhatIf } from './what-if.tsx'
 
@@ -174,7 +175,7 @@ const Limits = ({ limits }: Readonly<{ limits: Catalog['limits'] }>) => (
       label="Limits"
       columns={[
         { name: 'Name', by: ({ name }) => name, cell: ({ name }: Catalog['limits'][number]) => <code>{name}</code> },
-        { name: 'Value', isFigure: true, by: ({ value }) => value, cell: ({ value }) => showCount(value) },
+        { name: 'Value', isFigure: true, by: ({ value }) => value, cell: ({ name, value }) => limitWords(name, value) },
       ]}
       rows={limits}
       keyOf={({ name }) => name}

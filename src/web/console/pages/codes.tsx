@@ -62,7 +62,7 @@ const Batches = ({ batches }: Readonly<{ batches: readonly Batch[] }>) => (
         name: 'Batch',
         cell: ({ id, name }: Batch) => (
           <a class="named" href={`/console/codes/${id}`}>
-            <span class="name">{name === '' ? 'without a name' : name}</span>
+            {name !== '' && <span class="name">{name}</span>}
             <code>{id}</code>
           </a>
         ),

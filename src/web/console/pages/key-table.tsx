@@ -7,6 +7,7 @@ import { rateWords } from '../../parts/rate-words.ts'
 import { RowMenu } from '../../parts/row-menu.tsx'
 import { Table } from '../../parts/table.tsx'
 import { Ago } from '../../parts/time.tsx'
+import { Usd } from '../../parts/usd.tsx'
 import { ChangeKey, type KeyChange } from './change-key.tsx'
 import type { Key } from './key-dialog.ts'
 
@@ -43,7 +44,7 @@ export const KeyTable = ({ keys, changed, order }: Readonly<{ keys: readonly Key
             cell: ({ id, name, display }: Key) => (
               <span class="named">
                 <a class="name" href={`/console/requests?key_id=${id}`} title={`Requests of ${id}`}>
-                  {name === '' ? 'without a name' : name}
+                  {name || id}
                 </a>
                 <code>{display}</code>
               </span>
@@ -51,7 +52,23 @@ export const KeyTable = ({ keys, changed, order }: Readonly<{ keys: readonly Key
           },
           { name: 'State', onCard: 'first', cell: ({ state, is_limit_used }) => <KeyState state={state} isLimitUsed={is_limit_used} /> },
           ...account,
-          { name: 'Spent', order: 'spent', onCard: 'first', usd: ({ spent_usd }) => spent_usd },
+          {
+            name: 'Spent',
+            order: 'spent',
+            onCard: 'first',
+            usd: ({ spent_usd }) => spent_usd,
+            cell: ({ spent_usd, limit_usd }, places) => (
+              <>
+                <Usd exact={spent_usd} places={places} />
+                {limit_usd !== null && (
+                  <span class="quiet on-card">
+                    {' '}
+                    of <Usd exact={limit_usd} />
+                  </span>
+                )}
+              </>
+            ),
+          },
           { name: 'Limit', order: 'limit', usd: ({ limit_usd }) => limit_usd },
           ...(keys.some(({ rates }) => rates !== null)
             ? [{ name: 'Rates', cell: ({ rates }: Key) => (rates === null ? 'of its plan' : rateWords(rates)) }]
@@ -68,7 +85,7 @@ export const KeyTable = ({ keys, changed, order }: Readonly<{ keys: readonly Key
             onCard: 'corner',
             cell: (key) => (
               <RowMenu
-                of={key.name === '' ? key.display : key.name}
+                of={key.name || key.id}
                 acts={[...CHANGES, ['state', key.is_active ? 'Disable…' : 'Enable…'] as const].map(([change, text]) => ({
                   text,
                   run: () => setOpen({ key, change }),

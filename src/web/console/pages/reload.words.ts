@@ -4,6 +4,7 @@ import type { SettingChange, ThingChange } from '../../../config/reload-preview.
 import { counted, showCount } from '../../parts/show-time.ts'
 import { showPrice } from '../../parts/show-usd.ts'
 import { rejectionWords } from './catalog.words.ts'
+import { limitWords } from './limit-words.ts'
 
 const SETTINGS: Readonly<Record<string, string>> = {
   input: 'input',
@@ -44,7 +45,7 @@ export function valueWords(value: string | null, { setting, unit }: SettingChang
   if (unit !== null || setting.endsWith('_usd')) return showPrice(value)
   if (setting === 'rejects') return value === '' ? 'takes all' : value.split(', ').map(rejectionWords).join(', ')
   if (value === '') return 'none'
-  return /^\d{4,}$/.test(value) ? showCount(Number(value)) : value
+  return /^\d+$/.test(value) ? limitWords(setting, Number(value)) : value
 }
 
 /** 50 → "+50 %". */
