@@ -143,10 +143,13 @@ export class Processes {
     return child
   }
 
-  /** Ends a relay that may not be one any more: it may stand still, and its socket would go on drawing its part of the new connections. */
+  /**
+   * Ends a relay that may not be one any more: it may stand still, and its socket would go on drawing its part of the new connections. One that still begins may have had
+   * nothing to say to the leader yet, and draws none: it has its own time.
+   */
   #onCutOff(pid: number): void {
     for (const [index, child] of this.#running) {
-      if (index === LEADER || child.pid !== pid) continue
+      if (index === LEADER || child.pid !== pid || !child.hasBegun) continue
       const late = setTimeout(() => {
         this.#options.log.notice('a process is cut off from the ledger and is killed', { process: index, pid })
         child.kill()

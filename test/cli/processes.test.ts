@@ -125,6 +125,24 @@ test('of those that serve a file each begins anew 200 ms after it died, the ledg
   expect(await ended).toBe(0)
 })
 
+test('one that was cut off is killed and begun anew, unless it still begins, when it is let begin however long it takes', async () => {
+  writeFileSync(`${notes}.slow-2`, '')
+  const processes = made(2, { leads: true, delays: DELAYS })
+  const ended = processes.run()
+  const pidOf = (index: number): unknown =>
+    notices.findLast(({ text, process }) => text === 'a process begins' && process === index)?.['pid']
+  await until(() => count('0 began') + count('1 began') + count('2 began') === 3, 'all have begun')
+  const first = [pidOf(1), pidOf(2)]
+  // The leader tells what it is told, and its parent hears both before the slow one listens.
+  writeFileSync(`${notes}.cuts-off`, first.join('\n'))
+  await until(() => url !== undefined && count('1 began') === 2, 'the other one is replaced')
+  const killed = notices.filter(({ text }) => text === 'a process is cut off from the ledger and is killed')
+  expect(killed.map(({ pid }) => pid)).toEqual([first[0]])
+  expect([pidOf(2), count('2 began')]).toEqual([first[1], 1])
+  processes.stop()
+  expect(await ended).toBe(0)
+})
+
 test('one that cannot begin ends all of them with its exit code, and no address is told', async () => {
   for (const [index, expected] of [
     [1, ['1 began']],

@@ -167,7 +167,7 @@ test('a relay that says nothing for too long is named as cut off, once, also one
   const state = new SharedState(KEEPS_NOTHING)
   const cutOff: number[] = []
   const alive = new Set([PID, PID + 1])
-  const given: { hearing?: Hearing } = {}
+  const given: { hearing?: Hearing; thread?: ThreadListener } = {}
   const hub = new RelayHub({
     ...{ path: '', state, now: Date.now, isSound: () => true, onFault: () => undefined },
     expected: [PID + 1, PID + 2],
@@ -180,13 +180,14 @@ test('a relay that says nothing for too long is named as cut off, once, also one
     onCutOff: (pid) => void cutOff.push(pid),
   })
   try {
-    hub.through(() => ({
-      opened: Promise.resolve({ recovered: 0, wasLeftOpen: false, replayed: [] }),
-      post: () => undefined,
-      terminate: () => undefined,
-    }))({ onEnd: () => undefined } as ThreadListener)
+    hub.through((thread) => {
+      given.thread = thread
+      const opened = Promise.resolve({ recovered: 0, wasLeftOpen: false, replayed: [] })
+      return { opened, post: () => undefined, terminate: () => undefined }
+    })({ onEnd: () => undefined } as ThreadListener)
     await Promise.resolve()
     given.hearing?.hear({ pid: PID, unsentBytes: 0, send: () => undefined, close: () => undefined }, HELLO)
+    given.thread?.onRelay?.({ kind: 'relayJoined', bootId: HELLO.bootId, boot: BOOT, ledgerId: 'led', spill: { frames: 0, replayed: [] } })
     await hub.whenEmpty()
     expect(cutOff.toSorted((a, b) => a - b)).toEqual([PID, PID + 1])
   } finally {

@@ -1,8 +1,8 @@
 /** A process as `serve --processes` begins it, with no gateway in it: listens on a shared port, notes each order, and does what is asked over HTTP. Arguments: its number, a port, a file for notes. */
 
-import { appendFileSync, existsSync, rmSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { obeyParent } from '../../src/cli/process-commands.ts'
-import { askOfParent, listeningLine, tellStep } from '../../src/cli/steps.ts'
+import { askOfParent, listeningLine, tellCutOff, tellStep } from '../../src/cli/steps.ts'
 
 const [index = '', port = '0', notes = ''] = process.argv.slice(2)
 const note = (words: string): void => appendFileSync(notes, `${index} ${words}\n`)
@@ -31,6 +31,13 @@ const server = Bun.serve({
     return new Response(`${index} ${process.pid}`, { headers: { connection: 'close' } })
   },
 })
+// The leader is told by a file whom to cut off.
+const cutting = setInterval(() => {
+  if (index !== '0' || !existsSync(`${notes}.cuts-off`)) return
+  const pids = readFileSync(`${notes}.cuts-off`, 'utf8').split('\n')
+  rmSync(`${notes}.cuts-off`)
+  for (const pid of pids) tellCutOff(Number(pid))
+}, 20)
 const close = obeyParent({
   drain() {
     note('drain')
@@ -46,6 +53,7 @@ const close = obeyParent({
 })
 function end(code: number): void {
   close()
+  clearInterval(cutting)
   server.stop(true)
   process.exitCode = code
 }

@@ -45,6 +45,7 @@ export class RelayHub implements Relays {
       ...{ silenceMs, beginningOf, onCutOff },
       onGone: (relay, why) => this.#onGone(relay, why),
       onLooked: () => this.#onLooked(),
+      isWritable: () => this.#wasWritable && !this.#isLost,
     })
     options.state.over(this.#living)
     this.#socket = listen(path, {
@@ -212,19 +213,19 @@ export class RelayHub implements Relays {
         : this.#living.mayJoin(hello, connection.pid)
           ? undefined
           : 'it was not heard of for too long: others may have what it held'
+    if (reason === undefined) this.#living.noteCall(hello, connection.pid)
     if (reason !== undefined) connection.send({ kind: 'fenced', reason })
     else if (this.#thread === undefined) connection.close()
     else {
-      const known = this.#living.get(hello.bootId)
-      if (known !== undefined) drop(known)
       const { bootId } = this.#living.add(hello, connection)
       this.#thread.post({ kind: 'relayJoins', bootId, now: this.#options.now(), runs: hello.runs })
     }
   }
 
-  #onGone(relay: Relay, why: 'dead' | 'silent'): void {
-    const problem = `a relay (process ${relay.pid}) is not heard of: it is cut off, and what it held is free`
-    if (why === 'silent') this.#options.onFault({ kind: 'node', problem })
+  #onGone(relay: Relay, why: 'dead' | 'silent' | 'untaken'): void {
+    const reason = why === 'untaken' ? 'cannot join, and others wait for it' : 'is not heard of'
+    const problem = `a relay (process ${relay.pid}) ${reason}: it is cut off, and what it held is free`
+    if (why !== 'dead') this.#options.onFault({ kind: 'node', problem })
     this.#end(relay)
     this.#living.remove(relay)
     drop(relay)

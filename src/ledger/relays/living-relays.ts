@@ -22,10 +22,12 @@ export type Relay = {
 type Watching = Readonly<{
   silenceMs?: number | undefined
   beginningOf?: ((pid: number) => string | undefined) | undefined
-  /** Called when the process of a relay has ended, or when the relay was silent for too long. */
-  onGone: (relay: Relay, why: 'dead' | 'silent') => void
-  /** Called with the number of a process that was silent for too long, and may not join any more. */
+  /** Called when the process of a relay has ended, or when the relay was silent for too long, or could not be taken and held up others. */
+  onGone: (relay: Relay, why: 'dead' | 'silent' | 'untaken') => void
+  /** Called with the number of a process that may not join any more although it runs. */
   onCutOff?: ((pid: number) => void) | undefined
+  /** Whether the storage takes what others ask now; otherwise none of them waits for one that cannot join. */
+  isWritable: () => boolean
   /** Called after each look. */
   onLooked: () => void
 }>
@@ -35,6 +37,8 @@ const SILENCE_MS = 10_000
 const LOOK_MS = 20
 /** If two looks are this far apart, this process itself did not run, and could hear no relay. */
 const AWAY_MS = 2_000
+/** How long relays that have joined wait for one that calls and is not taken, although the storage takes what they ask. */
+const HELD_UP_MS = 30_000
 /** A relay with more unsent bytes than this counts as one that does not read any more. */
 const UNSENT_BYTES_MAX = 256 * 1024 * 1024
 
@@ -49,6 +53,8 @@ export class LivingRelays {
   readonly #awaited = new Map<number, Readonly<{ untilMs: number; beginning: string | undefined }>>()
   readonly #looks: ReturnType<typeof setInterval>
   #lastLookMs = performance.now()
+  /** Since when relays that could go on wait for others. */
+  #heldUpSinceMs = performance.now()
 
   constructor(expected: readonly number[], watching: Watching) {
     this.#watching = watching
@@ -85,18 +91,31 @@ export class LivingRelays {
     return !this.#ended.has(bootId) && (isNew || this.#relays.has(bootId) || this.#mayReturn.has(pid))
   }
 
+  /** The connection that the relay had before is ended. */
   add(hello: Hello, connection: Connection): Relay {
     const { bootId } = hello
     const { pid } = connection
-    const lastBoot = this.#relays.get(bootId)?.lastBoot
+    const last = this.#relays.get(bootId)
+    const lastBoot = last?.lastBoot
+    if (last !== undefined) drop(last)
     const known = { bootId, pid, beginning: this.#beginningOf(pid), hello }
     const relay = { ...known, connection, boot: undefined, lastBoot, heardAtMs: performance.now() }
     this.#relays.set(bootId, relay)
     return relay
   }
 
-  /** To be called when the thread knows the relay. */
+  /** To be called when a relay that may join calls, also where it cannot be taken now: it is not silent. */
+  noteCall({ bootId }: Hello, pid: number): void {
+    const nowMs = performance.now()
+    const relay = this.#relays.get(bootId)
+    if (relay !== undefined) relay.heardAtMs = nowMs
+    const awaited = this.#awaited.get(pid)
+    if (awaited !== undefined) this.#awaited.set(pid, { ...awaited, untilMs: nowMs + this.#silenceMs })
+  }
+
+  /** To be called when the thread knows the relay: while it was waited for, the relay had nothing to say. */
   noteJoined(relay: Relay, boot: number): void {
+    relay.heardAtMs = performance.now()
     relay.boot = boot
     relay.lastBoot = boot
     this.#awaited.delete(relay.pid)
@@ -121,24 +140,43 @@ export class LivingRelays {
     const nowMs = performance.now()
     const wasAway = nowMs - this.#lastLookMs > AWAY_MS
     this.#lastLookMs = nowMs
+    const isHeldUp = this.#isHeldUp(nowMs, wasAway)
     for (const relay of this.all()) {
       if (wasAway) relay.heardAtMs = nowMs
-      const { connection, heardAtMs } = relay
-      if (connection === undefined && this.#hasEnded(relay)) this.#watching.onGone(relay, 'dead')
-      else if (nowMs - heardAtMs > this.#silenceMs || (connection?.unsentBytes ?? 0) > UNSENT_BYTES_MAX) {
-        this.#watching.onGone(relay, 'silent')
+      if (relay.connection === undefined && this.#hasEnded(relay)) this.#watching.onGone(relay, 'dead')
+      else if (this.#isSilent(relay, nowMs) || (isHeldUp && relay.boot === undefined)) {
+        this.#watching.onGone(relay, isHeldUp && relay.boot === undefined ? 'untaken' : 'silent')
+        this.#forget(relay.pid)
         this.#cutOff(relay)
       }
     }
     for (const [pid, { untilMs, beginning }] of this.#awaited) {
+      // One that has called is in the list of relays, and goes by that.
+      const isSilent = nowMs > untilMs && this.find((relay) => relay.pid === pid) === undefined
       if (wasAway) this.#await(pid)
-      else if (nowMs > untilMs || this.#hasEnded({ pid, beginning })) {
-        this.#awaited.delete(pid)
-        this.#mayReturn.delete(pid)
+      else if (isSilent || isHeldUp || this.#hasEnded({ pid, beginning })) {
+        this.#forget(pid)
         this.#cutOff({ pid, beginning })
       }
     }
     this.#watching.onLooked()
+  }
+
+  /** A relay whose call is not answered yet waits for this process, and says nothing meanwhile. */
+  #isSilent({ connection, boot, heardAtMs }: Relay, nowMs: number): boolean {
+    const waits = connection !== undefined && boot === undefined
+    return (!waits && nowMs - heardAtMs > this.#silenceMs) || (connection?.unsentBytes ?? 0) > UNSENT_BYTES_MAX
+  }
+
+  #isHeldUp(nowMs: number, wasAway: boolean): boolean {
+    const couldGoOn = this.#watching.isWritable() && this.all().some(({ boot }) => boot !== undefined)
+    if (this.areAllThere || !couldGoOn || wasAway) this.#heldUpSinceMs = nowMs
+    return nowMs - this.#heldUpSinceMs > HELD_UP_MS
+  }
+
+  #forget(pid: number): void {
+    this.#awaited.delete(pid)
+    this.#mayReturn.delete(pid)
   }
 
   #cutOff(of: Pick<Relay, 'pid' | 'beginning'>): void {
@@ -155,9 +193,10 @@ export class LivingRelays {
   }
 }
 
-/** Ends the relay's connection; the relay may join again. */
+/** Ends the relay's connection; the relay may join again, and has the time for it from now on. */
 export function drop(relay: Relay): void {
   const { connection } = relay
+  if (connection !== undefined) relay.heardAtMs = performance.now()
   relay.connection = undefined
   connection?.close()
 }
