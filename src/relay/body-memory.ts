@@ -63,6 +63,7 @@ const SHARE_BYTES_MIN = 33 * MIB
 const UNFUNDED = ''
 const ACCOUNTS_MAX = 100_000
 const SHARE_RETRY_SECONDS = 1
+const MINUTE_MS = 60_000
 const ROOM_WAIT_MS = 1_000
 const WAITERS_MAX = 1_000
 
@@ -214,9 +215,12 @@ export class BodyMemory {
   #spend({ accountId }: Payer, bytes: number): Refusal | undefined {
     const perMinute = this.#options.limits().bodyBytesPerMinute
     const state = this.#budgets.get(accountId)
-    const { tat, isAllowed, retryAfterSeconds } = step(state, this.#options.now(), { perMinute, burst: perMinute }, bytes)
+    const now = this.#options.now()
+    const { tat, isAllowed, retryAfterSeconds } = step(state, now, { perMinute, burst: perMinute }, bytes)
+    // What several relays have let in at the same moment is beyond the minute that a step believes.
+    const owedSeconds = Math.max(0, Math.ceil(((state ?? now) - now - MINUTE_MS) / 1000))
+    if (!isAllowed || owedSeconds > 0) return new Refusal('rateLimited', { retryAfterSeconds: owedSeconds + retryAfterSeconds })
     this.#budgets.set(accountId, tat)
-    if (!isAllowed) return new Refusal('rateLimited', { retryAfterSeconds })
     this.#options.shared?.add(accountId, bytes, perMinute)
     return undefined
   }

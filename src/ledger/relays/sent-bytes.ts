@@ -14,8 +14,6 @@ type Listening = Readonly<{ boot: number | undefined; connection: Readonly<{ sen
 
 const ACCOUNTS_MAX = 100_000
 const MINUTE_MS = 60_000
-/** What relays have let in at the same moment beyond the minute is owed, up to another minute. */
-const AHEAD_MS_MAX = 2 * MINUTE_MS
 
 export class SentBytes {
   /** When each account's minute is whole again. */
@@ -29,7 +27,9 @@ export class SentBytes {
   hear({ accountId, bytes, perMinute }: SentWord, relays: readonly Listening[]): void {
     const nowMs = this.#monotonicMs()
     const fromMs = Math.max(this.#wholeAtMs.get(accountId) ?? nowMs, nowMs)
-    const wholeAtMs = Math.min(fromMs + (bytes * MINUTE_MS) / perMinute, nowMs + AHEAD_MS_MAX)
+    // At the same moment each relay may let in a minute's worth, and owed is no more than all of them have let in.
+    const aheadMsMax = (relays.length + 1) * MINUTE_MS
+    const wholeAtMs = Math.min(fromMs + (bytes * MINUTE_MS) / perMinute, nowMs + aheadMsMax)
     this.#wholeAtMs.set(accountId, wholeAtMs)
     const told: SentTold = { kind: 'sent', accountId, aheadMs: wholeAtMs - nowMs }
     for (const { boot, connection } of relays) if (boot !== undefined) connection?.send(told)
