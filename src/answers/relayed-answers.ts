@@ -16,6 +16,8 @@ const NAME_BYTES = 200
 const PART_BYTES = 150
 const BYTES_MAX = 64 * 1024 * 1024
 const ACCOUNT_SHARE = 8
+/** How long an answer that nobody asks for may lie here after it has expired. */
+const LOOK_MS = 60_000
 
 export class RelayedAnswers {
   readonly #now: () => number
@@ -26,6 +28,8 @@ export class RelayedAnswers {
   readonly #named = new Map<string, Relayed>()
   readonly #accounts = new Map<string, OfAccount>()
   #bytes = 0
+  /** Undefined: nothing is kept. */
+  #looks: ReturnType<typeof setInterval> | undefined
 
   /** `now`: Unix milliseconds. An account has an eighth of `bytesMax`. */
   constructor({ now, bytesMax = BYTES_MAX }: Readonly<{ now: () => number; bytesMax?: number }>) {
@@ -44,6 +48,10 @@ export class RelayedAnswers {
     const bytes =
       ANSWER_BYTES + NAME_BYTES * names.length + 2 * text.length + parts.reduce((sum, { pieces }) => sum + PART_BYTES + lengthOf(pieces), 0)
     if (bytes > this.#accountBytesMax) return
+    for (const oldest of this.#answers) {
+      if (oldest.expiresAt > this.#now()) break
+      this.#forget(oldest)
+    }
     const own = this.#accounts.get(accountId)
     if (own !== undefined) for (const oldest of own.answers) if (own.bytes + bytes > this.#accountBytesMax) this.#forget(oldest)
     for (const oldest of this.#answers) {
@@ -66,6 +74,8 @@ export class RelayedAnswers {
   }
 
   #add(answer: Relayed): void {
+    this.#looks ??= setInterval(() => this.#look(), LOOK_MS)
+    this.#looks.unref()
     const { accountId, names, bytes } = answer
     const own = this.#accounts.get(accountId) ?? { bytes: 0, answers: new Set() }
     this.#accounts.set(accountId, own)
@@ -74,6 +84,14 @@ export class RelayedAnswers {
     this.#answers.add(answer)
     this.#bytes += bytes
     for (const name of names) this.#named.set(name, answer)
+  }
+
+  #look(): void {
+    const now = this.#now()
+    for (const answer of this.#answers) if (answer.expiresAt <= now) this.#forget(answer)
+    if (this.#answers.size > 0) return
+    clearInterval(this.#looks)
+    this.#looks = undefined
   }
 
   #forget(answer: Relayed): void {

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test'
 import { RelayedAnswers } from '../../src/answers/relayed-answers.ts'
 import { sealingKeyOf } from '../../src/answers/sealing.ts'
+import { pass, VirtualTime } from '../sim/virtual-time.ts'
 
 const KEY = sealingKeyOf('one secret')
 const BYTES_MAX = 800_000
@@ -31,6 +32,30 @@ test('an answer is found by its own name and those of its items, by its secret a
   expect(answers.find(sealingKeyOf('another secret'), ['response 1'])).toBeUndefined()
   time.now = EXPIRES_AT
   expect([isKept('item 1'), answers.bytes]).toEqual([false, 0])
+})
+
+test('an answer that has expired is forgotten within a minute, though nobody asks for it, and with the next answer that is kept', async () => {
+  const time = new VirtualTime()
+  try {
+    const beganMs = time.now()
+    const answers = new RelayedAnswers({ now: time.now, bytesMax: BYTES_MAX })
+    const keep = (id: string, expiresAt: number): void => answers.keep({ ...answer(id, 10), expiresAt: beganMs + expiresAt })
+    keep('of a day', 86_400_500)
+    const one = answers.bytes
+    keep('of an hour', 3_600_000)
+    keep('of an hour, too', 3_600_000)
+    await pass(time, 3_599_000)
+    expect(answers.bytes).toBe(3 * one)
+    await pass(time, 61_000)
+    expect(answers.bytes).toBe(one)
+    await pass(time, 86_400_500 - 3_660_000)
+    keep('another', 90_000_000)
+    expect(answers.bytes).toBe(one)
+    await pass(time, 10_000_000)
+    expect([answers.bytes, time.nextInMs]).toEqual([0, undefined])
+  } finally {
+    time.restore()
+  }
 })
 
 test('an account that hands over more than its eighth loses its own oldest answers, and none of others', () => {
