@@ -81,6 +81,14 @@ export class ContentWatch {
     return undefined
   }
 
+  /** Whether the log is what it was, and has since only become longer. */
+  isStillLog(before: LogState | undefined): boolean {
+    const { frames } = this.#store.progress
+    const now = stateOfLog(logOf(this.#watched.path))
+    if (before === undefined || now === undefined) return false
+    return now.id === before.id && now.salt === before.salt && logCanFollow(before, now, frames, this.#file)
+  }
+
   #whatIsSuspect(
     now: FileState,
     log: LogState | undefined,

@@ -8,15 +8,17 @@ import type { LockedFile } from '../place.ts'
 import type { Loss } from '../thread-messages.ts'
 import { ContentWatch, logOf } from './content-watch.ts'
 import { fileIdAt, realPathOf } from './file-id.ts'
-import type { Generations } from './generation.ts'
+import type { LogState } from './file-state.ts'
+import type { Generation, Generations } from './generation.ts'
 import { keepFromLastCheckpoint } from './last-wal-checkpoint.ts'
+import { isToBegin } from './long-log.ts'
 import type { SqliteStore } from './store.ts'
 import { readWatermark, writeWatermark } from './watermark.ts'
 
 /** Often enough that no request is admitted a second after a loss, although a change that may be another program's checkpoint is looked at twice. */
 const LOOK_EVERY_MS = 250
 
-type WatchedStore = Pick<SqliteStore, 'position' | 'progress' | 'generations' | 'advanceGeneration' | 'keepInFile' | 'refuse'>
+type WatchedStore = Pick<SqliteStore, 'position' | 'progress' | 'generations' | 'advanceGeneration' | 'keepInFile' | 'moveLog' | 'refuse'>
 
 /** `named`: the path as it is configured, of which a part may be a link. `path`: the file's path behind any link. */
 type Watched = Readonly<{ named: string; path: string; file: LockedFile }>
@@ -29,8 +31,8 @@ export class FileWatch {
   readonly #timer: ReturnType<typeof setInterval>
   readonly #content: ContentWatch
   #loss: Loss | undefined
-  /** Whether a checkpoint of ours runs. Meanwhile any change of the file is accepted, as long as its generation is right. */
-  #isCheckpointing = false
+  /** What a checkpoint of ours that runs began with. Meanwhile any change of the file is accepted, as long as its generation is right. */
+  #begun: Readonly<{ generation: Generation; log: LogState | undefined }> | undefined
   #marked = ''
 
   /** To be called when the connection has written, which makes the log. `tell`: called when the files are lost, or there again. */
@@ -46,16 +48,32 @@ export class FileWatch {
 
   /** Whether the log may be moved into the file now. If it may, `endCheckpoint` must be called when that is over. */
   beginCheckpoint(): boolean {
-    if (this.#isCheckpointing) return false
+    if (this.#begun !== undefined) return false
     this.#look({ isInTurn: false })
-    this.#isCheckpointing =
-      this.#loss === undefined && this.#content.suspect === undefined && this.#content.file.generation !== this.#generations.newest
-    return this.#isCheckpointing
+    const generation = this.#generations.newest
+    if (!this.#isSound || this.#content.file.generation === generation) return false
+    this.#begun = { generation, log: this.#content.log }
+    return true
   }
 
+  /**
+   * Moves the rest of a long log between two looks. The first one looks for an overwrite while the checkpoint ran: the log must be what it was, and the file have what the checkpoint brought.
+   * For the other one the rest is a checkpoint of ours as well.
+   */
   endCheckpoint(): void {
+    if (this.#begun === undefined) return
+    const { generation, log } = this.#begun
+    const isSameLog = this.#content.isStillLog(log)
     this.#look({ isInTurn: false })
-    this.#isCheckpointing = false
+    if (isSameLog && this.#isSound && this.#content.file.generation === generation && isToBegin(this.#store.progress)) {
+      this.#store.moveLog()
+      this.#look({ isInTurn: false })
+    }
+    this.#begun = undefined
+  }
+
+  get #isSound(): boolean {
+    return this.#loss === undefined && this.#content.suspect === undefined
   }
 
   /** Writes the watermark, also if another file is at the path by now: the next start there must find everything that this process has. */
@@ -108,7 +126,7 @@ export class FileWatch {
   #whatIsLost(isInTurn: boolean): Loss | undefined {
     const { named, path, file } = this.#watched
     const isPlaced = this.#loss === undefined
-    const lost = this.#content.look({ isOurs: this.#isCheckpointing || !isPlaced, mayAdvance: isPlaced, isInTurn })
+    const lost = this.#content.look({ isOurs: this.#begun !== undefined || !isPlaced, mayAdvance: isPlaced, isInTurn })
     if (lost !== undefined) return { problem: overwritten(lost), isOverwritten: true }
     const moved =
       changeOf(path, file.id) ??

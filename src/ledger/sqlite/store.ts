@@ -14,6 +14,7 @@ import type { Applied, NotApplied, Replayed, RolledUp, Store } from '../writing/
 import { SqliteEngine } from './engine.ts'
 import { Generations } from './generation.ts'
 import { type LogProgress, ProgressOfLog } from './log-progress.ts'
+import { moveLog } from './long-log.ts'
 import { PageTable } from './page-table.ts'
 import { type Position, positionOf } from './position.ts'
 import type { SqliteRelays } from './relays.ts'
@@ -223,13 +224,12 @@ export class SqliteStore implements Store {
   keepInFile(isLost: boolean): void {
     if (isLost) keepLog(this.#db, true)
     this.#db.run(`PRAGMA wal_autocheckpoint = ${isLost ? 1 : 0}`)
-    if (!isLost) return
-    try {
-      this.#db.run('PRAGMA wal_checkpoint(PASSIVE)')
-    } catch (error) {
-      // The next look tries again in a moment.
-      if (!isStorageFailure(error)) throw error
-    }
+    if (isLost) this.moveLog()
+  }
+
+  /** Moves what it can of the log into the file, by the connection that writes. */
+  moveLog(): void {
+    moveLog(this.#db)
   }
 
   /** Leaves a single file: the log's content is moved into the database. */

@@ -1,5 +1,5 @@
 /**
- * Moves the write-ahead log into the database from a thread and a connection of its own, so that no commit waits for it. SQLite's automatic checkpoints, at
+ * Moves the write-ahead log into the database from a thread and a connection of its own, so that no commit waits for it but for the end of a long log. SQLite's automatic checkpoints, at
  * the end of the commit that fills the log, are off, so that a change of the file without a checkpoint of ours must come from another program.
  * Rules: SQLite's "Write-Ahead Logging" (a passive checkpoint neither waits for other connections nor stops them).
  */
