@@ -34,9 +34,15 @@ export class PeopleAway extends Error {
 /** The e-mails, people and accounts that a transaction reads before it writes. */
 export type Subject = `email ${string}` | `person ${string}` | `account ${string}` | 'deliveries' | 'telegram'
 
-/** The connection of a store that has only one. `isInside`: the question is part of the open transaction, and is refused with PeopleAway where there is none. */
+/** A question that went to a connection. `giveUp`: true says that it was not begun, and never will be. */
+export type Asked = Readonly<{ answer: Promise<SqlResult>; giveUp(): boolean }>
+
+/**
+ * The connection of a store that has only one, which answers in the order in which it is asked. `isInside`: the question is part of the open transaction, and is refused
+ * with PeopleAway where there is none.
+ */
 export type OneConnection = Readonly<{
-  ask(text: string, given: Given, isInside: boolean): Promise<SqlResult>
+  ask(text: string, given: Given, isInside: boolean): Asked
   /** After this no transaction is open. */
   rollBack(): Promise<void>
   close(): Promise<void>

@@ -18,7 +18,7 @@ function hereAt(path: string): OneConnection {
   const connection = new PeopleConnection(path)
   connection.open()
   return {
-    ask: (text, given, isInside) => Promise.try(() => connection.ask(text, given, isInside)),
+    ask: (text, given, isInside) => ({ answer: Promise.try(() => connection.ask(text, given, isInside)), giveUp: () => false }),
     rollBack: () => Promise.resolve(connection.rollBack()),
     close: () => Promise.resolve(connection.close()),
   }

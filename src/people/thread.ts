@@ -6,13 +6,16 @@
 import { parentPort } from 'node:worker_threads'
 import { PeopleConnection } from './people-connection.ts'
 import { PeopleAway, type SqlResult } from './people-sql.ts'
-import type { FromPeopleThread, PeopleFault, ToPeopleThread } from './task.ts'
+import { type FromPeopleThread, type PeopleFault, Progress, type ToPeopleThread } from './task.ts'
 
 const NOTHING: SqlResult = { rows: [], changes: 0 }
 
-function obey(connection: PeopleConnection, message: Exclude<ToPeopleThread, { kind: 'open' }>): SqlResult {
+type Opened = Readonly<{ connection: PeopleConnection; progress: Progress }>
+
+function obey({ connection, progress }: Opened, message: Exclude<ToPeopleThread, { kind: 'open' }>): SqlResult {
   switch (message.kind) {
     case 'ask':
+      if (!(progress.begin(message.number) || message.isInside)) throw new PeopleAway('others have it for too long')
       return connection.ask(message.text, message.given, message.isInside)
     case 'rollBack':
       connection.rollBack()
@@ -35,16 +38,16 @@ function run(): void {
   const port = parentPort
   if (port === null) throw new Error('the thread of the people runs in a Worker only')
   const say = (message: FromPeopleThread): void => port.postMessage(message)
-  let connection: PeopleConnection | undefined
+  let opened: Opened | undefined
   port.on('message', (message: ToPeopleThread) => {
     if (message.kind === 'open') {
-      connection = new PeopleConnection(message.path)
+      opened = { connection: new PeopleConnection(message.path), progress: new Progress(message.progress) }
       return
     }
-    if (connection === undefined) throw new Error('the thread of the people knows no file')
+    if (opened === undefined) throw new Error('the thread of the people knows no file')
     const { number } = message
     try {
-      say({ kind: 'answered', number, result: obey(connection, message) })
+      say({ kind: 'answered', number, result: obey(opened, message) })
     } catch (error) {
       say({ kind: 'failed', number, fault: faultOf(error) })
     }

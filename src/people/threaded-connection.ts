@@ -1,7 +1,7 @@
 /** The people's file by way of its thread, which starts with the first question. Rules: pages.md "People". */
 
 import { type OneConnection, PeopleAway, type SqlResult } from './people-sql.ts'
-import type { FromPeopleThread, PeopleFault, ToPeopleThread } from './task.ts'
+import { type FromPeopleThread, type PeopleFault, Progress, type ToPeopleThread } from './task.ts'
 
 type Options = Readonly<{
   path: string
@@ -19,6 +19,7 @@ const CLOSE_MS = 2_000
 export class ThreadedConnection implements OneConnection {
   readonly #options: Options
   readonly #asked = new Map<number, Reply>()
+  readonly #progress = new Progress()
   #thread: Worker | undefined
   #restUntilMs = 0
   #lastNumber = 0
@@ -30,8 +31,10 @@ export class ThreadedConnection implements OneConnection {
 
   ask: OneConnection['ask'] = (text, given, isInside) => {
     const thread = this.#running()
-    if (thread === undefined) return Promise.reject(new PeopleAway('their thread has ended'))
-    return this.#send(thread, (number) => ({ kind: 'ask', number, text, given, isInside }))
+    if (thread === undefined) return { answer: Promise.reject(new PeopleAway('their thread has ended')), giveUp: () => false }
+    const answer = this.#send(thread, (number) => ({ kind: 'ask', number, text, given, isInside }))
+    const number = this.#lastNumber
+    return { answer, giveUp: () => this.#progress.giveUp(number) }
   }
 
   async rollBack(): Promise<void> {
@@ -67,7 +70,7 @@ export class ThreadedConnection implements OneConnection {
     this.#thread = thread
     thread.addEventListener('message', ({ data }: MessageEvent<FromPeopleThread>) => this.#hear(data))
     for (const name of ['error', 'close'] as const) thread.addEventListener(name, () => this.#onDeath(thread))
-    const open: ToPeopleThread = { kind: 'open', path }
+    const open: ToPeopleThread = { kind: 'open', path, progress: this.#progress.buffer }
     thread.postMessage(open)
     return thread
   }
@@ -82,10 +85,13 @@ export class ThreadedConnection implements OneConnection {
   #onDeath(thread: Worker): void {
     if (this.#thread !== thread) return
     this.#restUntilMs = performance.now() + REST_MS
-    this.#end(new Error('the thread of the people has died'))
+    const oldest: Reply | undefined = this.#asked.values().next().value
+    oldest?.reject(new Error('the thread of the people has died'))
+    // The others were not begun, and one death is one alarm.
+    this.#end(new PeopleAway('their thread has ended'))
   }
 
-  #end(why: Error): void {
+  #end(why: PeopleAway): void {
     this.#thread = undefined
     for (const reply of this.#asked.values()) reply.reject(why)
     this.#asked.clear()

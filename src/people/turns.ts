@@ -1,93 +1,110 @@
 /**
- * One connection that many ask: a question, or a transaction to its end, has it alone, in the order in which they came. A caller that would wait for too long is
- * refused, and what was not begun by then never is. Rules: pages.md "People".
+ * One connection that many ask: a question goes to it at once, in the order in which they come, and a transaction has it alone to its end. A caller that would wait for
+ * too long is refused, and what was not begun by then never is. Rules: pages.md "People".
  */
 
-import { type OneConnection, PeopleAway, type PeopleSql, sqlOver } from './people-sql.ts'
+import { type Asked, type Given, type OneConnection, PeopleAway, type PeopleSql, type SqlResult, sqlOver } from './people-sql.ts'
 
-/** In milliseconds: how long a question may wait for its turn, and how long the turn may take. `most`: how many may wait. */
+/** In milliseconds: how long a question may wait for its turn, and how long the turn may take. `most`: how many may be asked and not answered. */
 export type TurnLimits = Readonly<{ waitMs: number; turnMs: number; most: number }>
 
-/** A write that waits for another connection's lock gives up before who waits behind it does. */
-const LIMITS: TurnLimits = { waitMs: 8_000, turnMs: 10_000, most: 1_000 }
-
-/** `late` rejects when the turn has taken too long. */
-type Turn = { readonly late: Promise<never>; isOver: boolean }
+/** A write that waits for another connection's lock gives up before who waits behind it does. So many questions are some 30 MB. */
+const LIMITS: TurnLimits = { waitMs: 8_000, turnMs: 10_000, most: 20_000 }
 
 export function inTurns(connection: OneConnection, limits: TurnLimits = LIMITS): PeopleSql {
-  const turns = new Turns(limits)
+  const turns = new Turns(connection, limits)
   return sqlOver(
     'sqlite',
-    (text, given = {}) => turns.take(() => connection.ask(text, given, false)),
-    (_subjects, work) => turns.take((turn) => committed(connection, work, turn)),
+    (text, given = {}) => turns.ask(text, given),
+    (_subjects, work) => turns.transaction(work),
   )
 }
 
 class Turns {
+  readonly #connection: OneConnection
   readonly #limits: TurnLimits
-  readonly #waiting: (() => void)[] = []
-  #isTaken = false
+  /** What begins, in this order, when the transaction that has the connection has ended. */
+  readonly #line = new Set<() => void>()
+  #isHeld = false
+  #unanswered = 0
 
-  constructor(limits: TurnLimits) {
+  constructor(connection: OneConnection, limits: TurnLimits) {
+    this.#connection = connection
     this.#limits = limits
   }
 
-  async take<Result>(run: (turn: Turn) => Promise<Result>): Promise<Result> {
-    if (this.#isTaken) await this.#itsTurn()
-    this.#isTaken = true
+  /** `onBegin`: called when the question goes to the connection, before any other can. */
+  ask(text: string, given: Given, onBegin?: () => void): Promise<SqlResult> {
+    const { waitMs, turnMs, most } = this.#limits
+    if (this.#unanswered >= most) return Promise.reject(new PeopleAway('too many wait for it'))
+    this.#unanswered++
+    const { promise, resolve, reject } = Promise.withResolvers<SqlResult>()
+    let asked: Asked | undefined
+    const begin = (): void => {
+      this.#line.delete(begin)
+      onBegin?.()
+      try {
+        asked = this.#connection.ask(text, given, false)
+        asked.answer.then(resolve, reject)
+      } catch (error) {
+        reject(error)
+      }
+    }
+    let timer = setTimeout(() => {
+      if (asked === undefined ? this.#line.delete(begin) : asked.giveUp()) reject(new PeopleAway('others have it for too long'))
+      else timer = setTimeout(() => reject(new PeopleAway('it does not answer')), turnMs)
+    }, waitMs)
+    if (this.#isHeld) this.#line.add(begin)
+    else begin()
+    return promise.finally(() => {
+      clearTimeout(timer)
+      this.#unanswered--
+    })
+  }
+
+  /** A turn that is over before its work has ended leaves nothing, and what the work asks then is refused. */
+  async transaction<Result>(work: (sql: PeopleSql) => Promise<Result>): Promise<Result> {
     const { promise: late, reject } = Promise.withResolvers<never>()
     late.catch(() => undefined)
-    const turn: Turn = { late, isOver: false }
-    const timer = setTimeout(() => {
-      turn.isOver = true
-      reject(new PeopleAway('it does not answer'))
-    }, this.#limits.turnMs)
-    const running = run(turn)
-    const end = (): void => {
+    let state: 'waiting' | 'open' | 'ended' = 'waiting'
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const inside: PeopleSql = sqlOver(
+      'sqlite',
+      (text, given = {}) =>
+        state === 'open' ? this.#connection.ask(text, given, true).answer : Promise.reject(new PeopleAway('its transaction has ended')),
+      (_subjects, within) => within(inside),
+    )
+    try {
+      await this.ask('BEGIN IMMEDIATE', {}, () => {
+        state = 'open'
+        this.#isHeld = true
+      })
+      timer = setTimeout(() => reject(new PeopleAway('it does not answer')), this.#limits.turnMs)
+      const result = await Promise.race([work(inside), late])
+      state = 'ended'
+      await Promise.race([this.#connection.ask('COMMIT', {}, true).answer, late])
+      this.#release()
+      return result
+    } catch (error) {
+      if (state !== 'waiting') this.#undo()
+      state = 'ended'
+      throw error
+    } finally {
       clearTimeout(timer)
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#isTaken = false
-      else next()
     }
-    running.then(end, end)
-    return await Promise.race([running, late])
   }
 
-  /** Resolves when the one before has handed its turn on. */
-  #itsTurn(): Promise<void> {
-    const { waitMs, most } = this.#limits
-    if (this.#waiting.length === most) return Promise.reject(new PeopleAway('too many wait for it'))
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const begin = (): void => {
-      clearTimeout(timer)
-      resolve()
-    }
-    const timer = setTimeout(() => {
-      this.#waiting.splice(this.#waiting.indexOf(begin), 1)
-      reject(new PeopleAway('others have it for too long'))
-    }, waitMs)
-    this.#waiting.push(begin)
-    return promise
+  /** The others wait until nothing of the transaction is left, and its caller does not. */
+  #undo(): void {
+    const release = (): void => this.#release()
+    Promise.try(() => this.#connection.rollBack()).then(release, release)
   }
-}
 
-/** A turn that is over before its work has ended leaves nothing, and what the work asks then is refused. */
-async function committed<Result>(connection: OneConnection, work: (sql: PeopleSql) => Promise<Result>, turn: Turn): Promise<Result> {
-  await connection.ask('BEGIN IMMEDIATE', {}, false)
-  let isOpen = true
-  const inside: PeopleSql = sqlOver(
-    'sqlite',
-    (text, given = {}) => (isOpen ? connection.ask(text, given, true) : Promise.reject(new PeopleAway('its transaction has ended'))),
-    (_subjects, within) => within(inside),
-  )
-  try {
-    const result = await (turn.isOver ? turn.late : Promise.race([work(inside), turn.late]))
-    isOpen = false
-    await connection.ask('COMMIT', {}, true)
-    return result
-  } catch (error) {
-    isOpen = false
-    await connection.rollBack()
-    throw error
+  #release(): void {
+    this.#isHeld = false
+    for (const begin of this.#line) {
+      if (this.#isHeld) return
+      begin()
+    }
   }
 }
