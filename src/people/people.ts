@@ -15,7 +15,7 @@ import { openPeople, type PeoplePlace } from './open-people.ts'
 import type { Listener, Origins } from './origins.ts'
 import { PasswordTurns } from './password-turns.ts'
 import type { PeopleStore } from './people-sql.ts'
-import { CHANGES, CHECKOUTS, ChallengeTurns, MailTurns, PersonTurns, SignUpTurns } from './rate-limits.ts'
+import { CHANGES, CHECKOUTS, ChallengeTurns, MailTurns, PersonTurns, SignUpTurns, UnknownLinkTurns } from './rate-limits.ts'
 import { type Person, Sessions, type SignedIn } from './sessions.ts'
 import { Views } from './views.ts'
 
@@ -58,6 +58,7 @@ export class People {
   readonly checkoutTurns = new PersonTurns(CHECKOUTS)
   readonly signUpTurns = new SignUpTurns()
   readonly challengeTurns = new ChallengeTurns()
+  readonly unknownLinkTurns = new UnknownLinkTurns()
   readonly monotonicMs: () => number
   readonly sleep: (ms: number) => Promise<void>
   readonly #options: PeopleOptions

@@ -66,6 +66,27 @@ export class ChallengeTurns {
   }
 }
 
+/** As for unknown keys: a link is followed as it is, so one that is not there is a guess, or has been used. */
+const UNKNOWN_LINKS: RateRule = { perMinute: 60, burst: 120 }
+
+/** Limits links that are not there, for each address, before the store is asked: anyone may send one. */
+export class UnknownLinkTurns {
+  readonly #addresses = boundedMap<number>(REMEMBERED_MAX)
+
+  /** Counts a look and returns 0 where it may be made; otherwise the seconds to wait. `now`: milliseconds that never jump. */
+  waitS(address: string, now: number): number {
+    const { tat, isAllowed, retryAfterSeconds } = step(this.#addresses.get(address), now, UNKNOWN_LINKS)
+    this.#addresses.set(address, tat)
+    return isAllowed ? 0 : retryAfterSeconds
+  }
+
+  /** What was counted is there. */
+  giveBack(address: string): void {
+    const tat = this.#addresses.get(address)
+    if (tat !== undefined) this.#addresses.set(address, tat - 60_000 / UNKNOWN_LINKS.perMinute)
+  }
+}
+
 const FIRST_PAUSE_MS = 60_000
 /** The longest pause, which is as long as a link lives. */
 const PAUSE_MS_MAX = 3_600_000

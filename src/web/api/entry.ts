@@ -5,7 +5,7 @@ import type { Listener } from '../../people/origins.ts'
 import { PASSWORD_CHARS } from '../../people/password.ts'
 import type { People } from '../../people/people.ts'
 import type { Person } from '../../people/sessions.ts'
-import { refuse } from './answers.ts'
+import { refuse, tooManyAttempts } from './answers.ts'
 import { addressOf } from './caller.ts'
 
 export const TOKEN = t.String({ minLength: 1, maxLength: 100, description: 'The link is not whole' })
@@ -33,6 +33,20 @@ export async function welcome(people: People, listener: Listener, person: Person
 export function sent(people: People, write: () => Promise<unknown>): Response {
   people.later(write)
   return Response.json({ sent: true }, { status: 202, headers: { 'cache-control': 'no-store' } })
+}
+
+/**
+ * Looks a link up, whose client may be anyone: `find` asks the store. A client that sends links which are not there is refused before the store is asked, since people who
+ * are signed in wait for the same store.
+ */
+export async function found<Link>(people: People, headers: Headers, find: () => Promise<Link | undefined>): Promise<Link | Response> {
+  const address = addressOf(headers)
+  const waitS = people.unknownLinkTurns.waitS(address, people.monotonicMs())
+  if (waitS > 0) return tooManyAttempts(waitS * 1_000)
+  const link = await find()
+  if (link === undefined) return linkIsGone()
+  people.unknownLinkTurns.giveBack(address)
+  return link
 }
 
 export const linkIsGone = (): Response => refuse(410, 'This link has been used or has expired. Ask for a new one')

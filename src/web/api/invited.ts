@@ -6,7 +6,7 @@ import { passwordHash } from '../../people/password.ts'
 import type { People } from '../../people/people.ts'
 import { refuse, tooBusy } from './answers.ts'
 import { addressOf, callerOf } from './caller.ts'
-import { linkIsGone, PASSWORD, PERSON_NAME, TOKEN, welcome } from './entry.ts'
+import { found, linkIsGone, PASSWORD, PERSON_NAME, TOKEN, welcome } from './entry.ts'
 
 const ACCEPT = t.Object({ token: TOKEN, password: t.Optional(PASSWORD), name: t.Optional(PERSON_NAME) })
 
@@ -17,8 +17,8 @@ export const invited = <const L extends Listener>(
   accountName: (accountId: string, asker: string) => Promise<string>,
 ) => {
   const look = async (token: string, headers: Headers): Promise<Response> => {
-    const invitation = await invitationFor(people(), listener, token)
-    if (invitation === undefined) return linkIsGone()
+    const invitation = await found(people(), headers, () => invitationFor(people(), listener, token))
+    if (invitation instanceof Response) return invitation
     const { email, membership, expiresAt } = invitation
     const known = await people().memberships.byEmail(email)
     const isHere = known !== undefined && (await callerOf(people(), listener, headers))?.person.id === known.id
@@ -37,7 +37,8 @@ export const invited = <const L extends Listener>(
     )
   }
   const accept = async ({ token, password, name = '' }: Static<typeof ACCEPT>, headers: Headers): Promise<Response> => {
-    if ((await invitationFor(people(), listener, token)) === undefined) return linkIsGone()
+    const invitation = await found(people(), headers, () => invitationFor(people(), listener, token))
+    if (invitation instanceof Response) return invitation
     const signedInAs = (await callerOf(people(), listener, headers))?.person.id
     const address = addressOf(headers)
     const hash = password === undefined ? undefined : await people().passwordTurns.take(address, () => passwordHash(password))

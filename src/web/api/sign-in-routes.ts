@@ -11,7 +11,7 @@ import type { People } from '../../people/people.ts'
 import type { Person } from '../../people/sessions.ts'
 import { missing, tooManyAttempts, wrongEmail } from './answers.ts'
 import { addressOf } from './caller.ts'
-import { EMAIL, linkIsGone, sent, TOKEN, welcome } from './entry.ts'
+import { EMAIL, found, linkIsGone, sent, TOKEN, welcome } from './entry.ts'
 import { askIdentity } from './identity-answer.ts'
 
 /** better-auth reads the body itself. */
@@ -24,8 +24,9 @@ export const signInRoutes = <const L extends Listener>(people: () => People, lis
       .post(
         '/auth/link',
         async ({ body, request }) => {
-          const person = await people().links.follow(listener, body.token)
-          if (person === undefined || !(await mayEnter(people(), listener, person))) return linkIsGone()
+          const person = await found(people(), request.headers, () => people().links.follow(listener, body.token))
+          if (person instanceof Response) return person
+          if (!(await mayEnter(people(), listener, person))) return linkIsGone()
           return welcome(people(), listener, person, request.headers)
         },
         { body: t.Object({ token: TOKEN }) },
