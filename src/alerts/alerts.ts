@@ -2,7 +2,8 @@
 
 import { testEventOf } from '../core/alert-event.ts'
 import { DAY_MS } from '../core/utc.ts'
-import type { PeopleStore } from '../people/people-sql.ts'
+import { noticeAway } from '../observe/away-notices.ts'
+import { PeopleAway, type PeopleStore } from '../people/people-sql.ts'
 import { AlertStore, type Receivers } from './alert-store.ts'
 import { DeliveryStore } from './delivery-store.ts'
 import { DeliveryWorker, type DeliveryWorkerParts } from './delivery-worker.ts'
@@ -28,6 +29,8 @@ export type Alerts = Readonly<{
 
 const KEPT_MS = 30 * DAY_MS
 const FORGOTTEN_AT_ONCE = 200
+/** How long a start waits for its next try while the store does not answer. */
+const AGAIN_MS = 1_000
 
 const newEventId = (): string => `evt_${Bun.randomUUIDv7().replaceAll('-', '')}`
 
@@ -47,12 +50,26 @@ export function startAlerts({ sql, factsOf, everyMs, ...parts }: AlertsOptions):
     onPass: () => deliveries.forgetBefore(now() - KEPT_MS, FORGOTTEN_AT_ONCE),
     ...(everyMs === undefined ? {} : { everyMs }),
   })
+  let again: ReturnType<typeof setTimeout> | undefined
   const begin = async (): Promise<void> => {
     if (sql.dialect === 'sqlite') await deliveries.releaseAll()
     worker.wake()
     watch.wake()
   }
-  begin().catch((bug: unknown) => log.alarm('a look at the alerts failed by a bug', { bug: String(bug) }))
+  let isClosed = false
+  const tryBegin = (): void => {
+    begin().catch((bug: unknown) => {
+      if (isClosed) return
+      if (!(bug instanceof PeopleAway)) {
+        log.alarm('a look at the alerts failed by a bug', { bug: String(bug) })
+        return
+      }
+      noticeAway(log, bug.message)
+      again = setTimeout(tryBegin, AGAIN_MS)
+      again.unref()
+    })
+  }
+  tryBegin()
   return {
     store,
     deliveries,
@@ -69,6 +86,8 @@ export function startAlerts({ sql, factsOf, everyMs, ...parts }: AlertsOptions):
       return told === 0 ? undefined : eventId
     },
     close() {
+      isClosed = true
+      clearTimeout(again)
       watch.close()
       worker.close()
     },

@@ -5,8 +5,10 @@
  */
 
 import { type AlertEvent, type AlertMail, mailOf } from '../core/alert-event.ts'
+import { noticeAway } from '../observe/away-notices.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import { PeopleAway } from '../people/people-sql.ts'
 import type { AlertStore } from './alert-store.ts'
 import { type Attempted, CLAIM_MS, type DeliveryStore, type DueDelivery, type Receiver } from './delivery-store.ts'
 import type { WebhookMessage } from './send-webhook.ts'
@@ -116,7 +118,8 @@ export class DeliveryWorker {
 
   #failed(bug: unknown): void {
     if (this.#isClosed) return
-    this.#parts.log.alarm('an alert’s delivery failed by a bug', { bug: nameOf(bug) })
+    if (bug instanceof PeopleAway) noticeAway(this.#parts.log, bug.message)
+    else this.#parts.log.alarm('an alert’s delivery failed by a bug', { bug: nameOf(bug) })
     this.#wakeIn(FAILED_SLEEP_MS)
   }
 

@@ -5,8 +5,10 @@
 
 import { eventOf } from '../core/alert-event.ts'
 import { type AccountFacts, type AlertRule, judge } from '../core/alerts.ts'
+import { noticeAway } from '../observe/away-notices.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import { PeopleAway } from '../people/people-sql.ts'
 import type { Alert } from './alert-rows.ts'
 import type { AlertStore } from './alert-store.ts'
 
@@ -21,7 +23,7 @@ export type WatchParts = Readonly<{
   onFired: () => void
   /** Called when a pass over all accounts has ended. */
   onPass?: () => Promise<unknown>
-  log: Pick<Log, 'alarm'>
+  log: Pick<Log, 'alarm' | 'notice'>
   metrics: Pick<Metrics, 'alertDropped'>
   everyMs?: number
 }>
@@ -58,7 +60,11 @@ export class Watch {
 
   #start(work: () => Promise<void>): void {
     this.#run(work).catch((bug: unknown) => {
-      if (!this.#isClosed) this.#parts.log.alarm('a look at the alerts failed by a bug', { bug: String(bug) })
+      const { log } = this.#parts
+      // A look that failed goes on with the next one.
+      if (this.#isClosed) return
+      if (bug instanceof PeopleAway) noticeAway(log, bug.message)
+      else log.alarm('a look at the alerts failed by a bug', { bug: String(bug) })
     })
   }
 

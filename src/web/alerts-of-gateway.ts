@@ -5,10 +5,12 @@ import { existsSync } from 'node:fs'
 import type { Alerts } from '../alerts/alerts.ts'
 import type { DeliveryWorkerParts } from '../alerts/delivery-worker.ts'
 import type { Config } from '../config/config.ts'
+import { noticeAway } from '../observe/away-notices.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { Mailer } from '../people/mail.ts'
 import type { People } from '../people/people.ts'
 import { peoplePathOf } from '../people/people-file.ts'
+import { PeopleAway } from '../people/people-sql.ts'
 import type { World } from '../world.ts'
 
 export type AlertsParts = Readonly<{
@@ -29,6 +31,8 @@ export type OpenedAlerts = Readonly<{
 
 /** How often a node looks for deliveries that another node has left, and for a first alert that was made there. */
 const OTHERS_EVERY_MS = 60_000
+/** How long the metrics wait for the store of the people. */
+const SOON_MS = 1_000
 
 export function alertsOfGateway(parts: AlertsParts): OpenedAlerts {
   const { world, config, people } = parts
@@ -39,7 +43,7 @@ export function alertsOfGateway(parts: AlertsParts): OpenedAlerts {
   world.metrics.gauge(
     'tollgate_alert_deliveries_waiting',
     'Deliveries of alerts that are not made yet.',
-    () => running?.deliveries.waiting().catch(() => Number.NaN) ?? 0,
+    soon(() => running?.deliveries.waiting().catch(() => Number.NaN) ?? 0),
   )
   const open = (): Promise<Alerts> => {
     loading ??= load(parts).then((alerts) => {
@@ -52,7 +56,10 @@ export function alertsOfGateway(parts: AlertsParts): OpenedAlerts {
   return {
     open,
     begin() {
-      const onBug = (bug: unknown): void => world.log.alarm('alerts could not begin', describeBug(bug))
+      const onBug = (bug: unknown): void => {
+        if (bug instanceof PeopleAway) noticeAway(world.log, bug.message)
+        else world.log.alarm('alerts could not begin', describeBug(bug))
+      }
       const look = async (): Promise<void> => {
         if (isClosed || !(await hasWork(config().ledger, people))) return
         if (running === undefined) await open()
@@ -68,6 +75,28 @@ export function alertsOfGateway(parts: AlertsParts): OpenedAlerts {
       clearInterval(looking)
       running?.close()
     },
+  }
+}
+
+/** Asks once at a time. Where the answer is not there soon, the metrics get the last one, and do not wait for the people. */
+function soon(read: () => number | Promise<number>): () => Promise<number> {
+  let known = Number.NaN
+  let asking: Promise<number> | undefined
+  const ask = async (): Promise<number> => {
+    try {
+      known = await read()
+      return known
+    } finally {
+      asking = undefined
+    }
+  }
+  return async () => {
+    asking ??= ask()
+    const { promise: late, resolve } = Promise.withResolvers<number>()
+    const timer = setTimeout(() => resolve(known), SOON_MS)
+    const figure = await Promise.race([asking, late])
+    clearTimeout(timer)
+    return figure
   }
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { Elysia } from 'elysia'
+import { noticeAway } from '../observe/away-notices.ts'
 import { describeBug } from '../observe/bug.ts'
 import { PeopleAway } from '../people/people-sql.ts'
 import { refuseAfterBody } from '../relay/refuse-after-body.ts'
@@ -26,7 +27,7 @@ export function mountApi(world: World, load: () => Promise<Pages>) {
       return await refuseAfterBody(request, () => answer(UNSENT[sent]))
     } catch (bug) {
       if (bug instanceof PeopleAway) {
-        world.log.notice('the people cannot be asked', { problem: bug.message })
+        noticeAway(world.log, bug.message)
         return answer(peopleAway())
       }
       world.log.alarm('a page failed by a bug', describeBug(bug))

@@ -6,6 +6,7 @@
 import { Elysia, NotFoundError } from 'elysia'
 import { boundedBytes } from '../core/bounded-bytes.ts'
 import { Client } from '../http/client-address.ts'
+import { noticeAway } from '../observe/away-notices.ts'
 import { describeBug } from '../observe/bug.ts'
 import { PeopleAway } from '../people/people-sql.ts'
 import type { World } from '../world.ts'
@@ -33,7 +34,7 @@ export function mountPages(world: World, root: string, load: () => Promise<Pages
       return typeof sent === 'string' ? unsent(sent) : uncached(await (await app()).handle(sent))
     } catch (bug) {
       if (bug instanceof PeopleAway) {
-        world.log.notice('the people cannot be asked', { problem: bug.message })
+        noticeAway(world.log, bug.message)
         return refuse(503, 'This cannot be looked up at this moment. Try again', { retryAfterS: 1 })
       }
       world.log.alarm('a page failed by a bug', describeBug(bug))

@@ -6,6 +6,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { rmSync } from 'node:fs'
 import { asOwnSocket, isOwnSocket } from '../ledger/relays/socket-file.ts'
+import { noticeAway } from '../observe/away-notices.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { Log } from '../observe/log.ts'
 import { PeopleAway } from '../people/people-sql.ts'
@@ -113,7 +114,7 @@ export function listenForPages(path: string, { addresses, pages, log }: Shown): 
       return await addresses.during(listening, address, () => app.handle(request))
     } catch (bug) {
       if (bug instanceof PeopleAway) {
-        log.notice('the people cannot be asked', { problem: bug.message })
+        noticeAway(log, bug.message)
         return root === 'api' ? failed(peopleAway()) : away()
       }
       log.alarm('a page failed by a bug', describeBug(bug))

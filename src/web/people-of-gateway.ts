@@ -1,11 +1,13 @@
 /** The people of a running gateway: the addresses and settings of their pages as configured now, and their accounts in the ledger. Rules: pages.md "People", "Signing up". */
 
 import type { Config } from '../config/config.ts'
+import { noticeAway } from '../observe/away-notices.ts'
 import { describeBug } from '../observe/bug.ts'
 import type { Mailer } from '../people/mail.ts'
 import { peoplePlaceOf } from '../people/open-people.ts'
 import { originsOf } from '../people/origins.ts'
 import { People, type PeopleOptions } from '../people/people.ts'
+import { PeopleAway } from '../people/people-sql.ts'
 import type { World } from '../world.ts'
 
 /** `urls`: the listeners' addresses, which are known before the first page. */
@@ -41,7 +43,10 @@ export function peopleOfGateway({ world, config, urls, startPeopleThread, mailer
       makeAccount: accountMaker(world),
       mailer,
       onMailFault: (problem) => world.log.alarm('a mail was not sent', { problem }),
-      onBug: (bug) => world.log.alarm('a sign-in failed by a bug', describeBug(bug)),
+      onBug(bug) {
+        if (bug instanceof PeopleAway) noticeAway(world.log, bug.message)
+        else world.log.alarm('a sign-in failed by a bug', describeBug(bug))
+      },
     })
   return {
     open: () => {

@@ -49,6 +49,29 @@ test('without a file of people, or with one without alerts, nothing is opened', 
   expect(await asking([...starts, { ledgerPath: `${on.folder}/ledger.db`, people: on.people }])).toEqual([false, false, true])
 })
 
+test('the metrics do not wait for people who do not answer: they get the last figure', async () => {
+  const people = await worldWith({ isEnabled: true })
+  const { world } = makeTestWorld()
+  const config = () => ({ ledger: { kind: 'sqlite', path: `${people.folder}/ledger.db` }, alerts: { allowPrivate: false } }) as never
+  const alerts = alertsOfGateway({ world, config, people: () => people.people, mailer: undefined, sendChat: undefined })
+  ends.push(() => alerts.close())
+  const figure = async () => /^tollgate_alert_deliveries_waiting (.*)$/m.exec(await world.metrics.render())?.[1]
+  const { deliveries } = await alerts.open()
+  const asked = { count: 0, held: Promise.resolve() }
+  deliveries.waiting = async () => {
+    asked.count++
+    await asked.held
+    return 6 + asked.count
+  }
+  expect(await figure()).toBe('7')
+  const { promise, resolve } = Promise.withResolvers<void>()
+  asked.held = promise
+  expect(await Promise.all([figure(), figure()])).toEqual(['7', '7'])
+  expect(asked.count).toBe(2)
+  resolve()
+  await until(async () => (await figure()) === '9')
+})
+
 postgresSuite('on Postgres', () => {
   peopleOnPostgres()
 
