@@ -136,6 +136,8 @@ test('one that was cut off is killed and begun anew, unless it still begins, whe
   // The leader tells what it is told, and its parent hears both before the slow one listens.
   writeFileSync(`${notes}.cuts-off`, first.join('\n'))
   await until(() => url !== undefined && count('1 began') === 2, 'the other one is replaced')
+  // One that is told to end in the moment in which it begins to listen ends by the signal.
+  await until(async () => (await answering()).size === 2, 'both answer')
   const killed = notices.filter(({ text }) => text === 'a process is cut off from the ledger and is killed')
   expect(killed.map(({ pid }) => pid)).toEqual([first[0]])
   expect([pidOf(2), count('2 began')]).toEqual([first[1], 1])
