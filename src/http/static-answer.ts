@@ -31,7 +31,7 @@ export function makeStatic({ text, type, caching, policy = POLICY }: Content): S
   const bytes = isText ? new TextEncoder().encode(text) : text
   return {
     bytes,
-    gzipped: isText ? Bun.gzipSync(bytes) : null,
+    gzipped: isText ? Bun.gzipSync(bytes, { library: 'libdeflate', level: 9 }) : null,
     tag: `W/"${digestOf(text)}"`,
     headers: {
       'content-type': type,

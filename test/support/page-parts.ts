@@ -12,10 +12,11 @@ export async function partsOf(address: string): Promise<readonly Part[]> {
   const load = async (from: string, inside: RegExp): Promise<void> => {
     if (seen.has(from)) return
     seen.add(from)
-    const response = await fetch(from)
-    const text = await response.text()
+    const response = await fetch(from, { headers: { 'accept-encoding': 'gzip' }, decompress: false })
+    const sent = new Uint8Array(await response.arrayBuffer())
+    const text = new TextDecoder().decode(response.headers.get('content-encoding') === 'gzip' ? Bun.gunzipSync(sent) : sent)
     const type = response.headers.get('content-type') ?? ''
-    parts.push({ address: from, status: response.status, type, gzipped: Bun.gzipSync(text).length })
+    parts.push({ address: from, status: response.status, type, gzipped: sent.length })
     const named = [...text.matchAll(inside)].map(([, path = '']) => new URL(path, from).href)
     for (const next of named) await load(next, IMPORTS)
   }
