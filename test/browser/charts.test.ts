@@ -188,6 +188,8 @@ const plotOf = async (page: Page, chart: number) =>
   (await page.locator('.chart .u-over').nth(chart).boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
 
 async function clickAt(page: Page, chart: number, share: number): Promise<void> {
+  // The pointer reaches nothing below the edge of the window.
+  await page.locator('.chart .u-over').nth(chart).scrollIntoViewIfNeeded()
   const { x, y, width, height } = await plotOf(page, chart)
   await page.mouse.click(x + share * width, y + height / 2)
 }
