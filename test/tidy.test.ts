@@ -63,6 +63,7 @@ const NEIGHBOURS_ALLOWED = new Set([
 const LEDGER_FLOOR: Readonly<Record<string, number>> = {
   columns: 0,
   operation: 0,
+  libc: 0,
   nodes: 0,
   'shared-answers': 0,
   'shared-limits': 0,

@@ -6,7 +6,7 @@
  */
 
 import { FFIType, ptr } from 'bun:ffi'
-import { libc } from './libc.ts'
+import { libc } from '../ledger/libc.ts'
 
 const { i32, u32, ptr: pointer } = FFIType
 const SOL_SOCKET = 1

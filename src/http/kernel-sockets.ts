@@ -6,7 +6,7 @@
 import { FFIType, ptr } from 'bun:ffi'
 import { existsSync, readdirSync } from 'node:fs'
 import { readdir, readFile, readlink } from 'node:fs/promises'
-import { libc } from './libc.ts'
+import { libc } from '../ledger/libc.ts'
 
 /** `inode` is the socket's number, by which a descriptor names it. */
 type KernelSocket = Readonly<{ state: string; inode: string }>

@@ -6,8 +6,8 @@
  */
 
 import { FFIType, ptr } from 'bun:ffi'
+import { libc } from '../ledger/libc.ts'
 import { listenersOn } from './kernel-sockets.ts'
-import { libc } from './libc.ts'
 
 const { i32, u32, ptr: pointer } = FFIType
 const SOL_SOCKET = 1

@@ -7,9 +7,9 @@
 
 import { FFIType } from 'bun:ffi'
 import { closeSync, openSync } from 'node:fs'
+import { libc } from '../ledger/libc.ts'
 import { dropHandshakes } from './drop-handshakes.ts'
 import { listenersOn } from './kernel-sockets.ts'
-import { libc } from './libc.ts'
 
 /**
  * Called once, before the server is stopped. `isAlone`: no other process takes over the connections that are on their way. Resolves with false where the socket still

@@ -3,12 +3,12 @@
  * and whether it lives: proc(5), `/proc/pid/stat`. Rules: operator.md "Audit"; processes.md "Death".
  */
 
-import { dlopen, FFIType, ptr } from 'bun:ffi'
+import { FFIType, ptr } from 'bun:ffi'
 import { readFileSync } from 'node:fs'
+import { libc } from '../libc.ts'
 
 const SOL_SOCKET = 1
 const SO_PEERCRED = 17
-const LIBRARIES = ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`]
 
 export type Peer = Readonly<{ pid: number; uid: number }>
 
@@ -16,7 +16,6 @@ let readPeer: ((fd: number) => Peer | undefined) | undefined
 
 /** Undefined where the kernel does not tell. */
 export function peerOf(fd: number): Peer | undefined {
-  if (process.platform !== 'linux') return undefined
   readPeer ??= openPeerReader()
   return readPeer(fd)
 }
@@ -37,19 +36,12 @@ const START_TIME = 18
 
 function openPeerReader(): (fd: number) => Peer | undefined {
   const { i32, ptr: pointer } = FFIType
-  for (const library of LIBRARIES) {
-    try {
-      const { symbols } = dlopen(library, { getsockopt: { args: [i32, i32, i32, pointer, pointer], returns: i32 } })
-      return (fd) => {
-        const credentials = new Int32Array(3)
-        const length = new Uint32Array([credentials.byteLength])
-        if (symbols.getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ptr(credentials), ptr(length)) !== 0) return undefined
-        const [pid = 0, uid = 0] = credentials
-        return { pid, uid: uid >>> 0 }
-      }
-    } catch {
-      // Another C library has another file name.
-    }
+  const calls = libc({ getsockopt: { args: [i32, i32, i32, pointer, pointer], returns: i32 } })
+  return (fd) => {
+    const credentials = new Int32Array(3)
+    const length = new Uint32Array([credentials.byteLength])
+    if (calls?.getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ptr(credentials), ptr(length)) !== 0) return undefined
+    const [pid = 0, uid = 0] = credentials
+    return { pid, uid: uid >>> 0 }
   }
-  return () => undefined
 }

@@ -3,9 +3,9 @@
  * connection of this process drops. Only Linux has them. Source: fcntl(2) "Open file description locks".
  */
 
-import { dlopen, FFIType, ptr } from 'bun:ffi'
+import { FFIType, ptr } from 'bun:ffi'
+import { libc } from '../libc.ts'
 
-const LIBRARIES = ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`]
 const ASK_FOR_LOCK = 36 // F_OFD_GETLK
 const SET_LOCK = 37 // F_OFD_SETLK
 const READ_LOCK = 0 // F_RDLCK
@@ -14,7 +14,7 @@ const WRITE_LOCK = 1 // F_WRLCK
 /** In bytes of the file. */
 type Range = Readonly<{ first: bigint; bytes: bigint }>
 
-let library: ReturnType<typeof openLibrary>
+let library: Readonly<{ calls: ReturnType<typeof openCalls> }> | undefined
 
 /** Locks the range against writers for as long as `handle` is open. On other systems there is no lock. */
 export function lockForReading(handle: number, range: Range): void {
@@ -31,19 +31,9 @@ function call(handle: number, command: number, { first, bytes }: Range): number 
   lock.setInt16(0, READ_LOCK, true)
   lock.setBigInt64(8, first, true)
   lock.setBigInt64(16, bytes, true)
-  if (process.platform !== 'linux') return READ_LOCK
-  library ??= openLibrary()
-  library?.symbols.fcntl(handle, command, ptr(lock))
+  library ??= { calls: openCalls() }
+  library.calls?.fcntl(handle, command, ptr(lock))
   return lock.getInt16(0, true)
 }
 
-function openLibrary() {
-  for (const name of LIBRARIES) {
-    try {
-      return dlopen(name, { fcntl: { args: [FFIType.i32, FFIType.i32, FFIType.ptr], returns: FFIType.i32 } })
-    } catch {
-      // Another C library has another file name.
-    }
-  }
-  return undefined
-}
+const openCalls = () => libc({ fcntl: { args: [FFIType.i32, FFIType.i32, FFIType.ptr], returns: FFIType.i32 } })
