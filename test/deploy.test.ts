@@ -11,7 +11,7 @@ import { loadConfig } from '../src/config/load.ts'
 import { LIMITS } from '../src/core/limits.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-deploy-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const read = (name: string): Promise<string> => Bun.file(join(import.meta.dir, '../.deploy', name)).text()
 const UNITS = ['tollgate.service', 'tollgate@.service'] as const

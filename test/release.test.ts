@@ -82,7 +82,7 @@ test.skipIf(!canInstall)('the line that installs unpacks what has the sum that i
     expect(await install([...others, `${sum}  ${name}\n`].join(''))).toBe(0)
     expect(readFileSync(join(folder, 'bin/tollgate'), 'utf8')).toBe('the program')
   } finally {
-    rmSync(folder, { recursive: true })
+    rmSync(folder, { recursive: true, force: true })
   }
 })
 

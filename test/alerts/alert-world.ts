@@ -106,7 +106,7 @@ export class AlertWorld {
     this.running?.close()
     for (const end of this.#others) await end()
     await this.sql.close()
-    rmSync(this.#folder, { recursive: true })
+    rmSync(this.#folder, { recursive: true, force: true })
   }
 
   async addAlert(accountId: string, some: Partial<Alert> = {}): Promise<string> {

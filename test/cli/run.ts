@@ -65,6 +65,6 @@ export class Workplace {
   }
 
   remove(): void {
-    rmSync(this.folder, { recursive: true })
+    rmSync(this.folder, { recursive: true, force: true })
   }
 }

@@ -60,7 +60,7 @@ test(
       expect([existsSync(ledger), existsSync(`${ledger}-wal`)]).toEqual([true, false])
     }
     taken?.stop(true)
-    rmSync(folder, { recursive: true })
+    rmSync(folder, { recursive: true, force: true })
   },
   3 * START_TIMEOUT_MS,
 )

@@ -9,7 +9,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { textOfProblem } from '../../src/config/problems.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-chat-config-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 function load(toml: string) {
   writeFileSync(join(folder, 'case.toml'), toml)

@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { loadModels } from '../../src/config/load-models.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-models-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const MODEL = '[[models]]\nid = "m"\ninput = "3"\noutput = "15"\ncontext_window = 200000\nmax_output_tokens = 64000\n'
 

@@ -21,7 +21,7 @@ import { BALANCE_PICOS_MAX, picos } from '../../src/core/money.ts'
 import { costOf, holdFor } from '../../src/core/pricing.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const UPSTREAM = '[[upstreams]]\nname = "main"\nbase_url = "https://llm.example.com"\n'
 const STRIPE = '[payments.stripe]\nsecret_key_env = "KEY"\nwebhook_secret_env = "HOOK"\n'

@@ -19,7 +19,7 @@ let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-release-'))
 })
-afterEach(() => rmSync(folder, { recursive: true }))
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function version(): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync([program, '--version'], { cwd: folder, env: {} })

@@ -70,7 +70,7 @@ test('every TypeScript example runs with the SDK that it names', async () => {
     })
     for (const run of await Promise.all(runs)) expect(run).toMatchObject({ code: 0, hasOutput: true })
   } finally {
-    rmSync(folder, { recursive: true })
+    rmSync(folder, { recursive: true, force: true })
   }
 }, 180_000)
 

@@ -159,7 +159,7 @@ test('a file that was deleted under its writers is begun anew', async () => {
 test('what cannot be written waits, and comes when it can', async () => {
   const { recorder, writing } = process('b1')
   const inTheWay = path()
-  rmSync(folder, { recursive: true })
+  rmSync(folder, { recursive: true, force: true })
   recorder.ended({ durationMs: 1 })
   writing.begin()
   await until(() => events.some(({ kind }) => kind === 'failed'))

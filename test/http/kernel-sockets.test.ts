@@ -35,7 +35,7 @@ linux('a socket with a path has no port, whatever its path begins with', async (
   // The place of a port is that of the path's first two characters.
   expect(listenersOn(Buffer.from(path).readUInt16BE())).toEqual([])
   await server.stop(true)
-  rmSync(folder, { recursive: true })
+  rmSync(folder, { recursive: true, force: true })
 })
 
 const WITHOUT_DESCRIPTORS = `

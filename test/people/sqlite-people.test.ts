@@ -32,7 +32,7 @@ beforeEach(() => {
 })
 afterEach(async () => {
   await store.close()
-  rmSync(folder, { recursive: true })
+  rmSync(folder, { recursive: true, force: true })
 })
 
 const add = (sql: PeopleSql, name: string) =>

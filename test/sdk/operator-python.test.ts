@@ -58,7 +58,7 @@ test.skipIf(PROGRAM === undefined)(
       expect(JSON.parse(out)).toEqual(['sk-', false, true, null, true, 'live', '2.5', 1, 0, 'invalid_request_error'])
     } finally {
       await gateway.stop()
-      rmSync(folder, { recursive: true })
+      rmSync(folder, { recursive: true, force: true })
     }
   },
   120_000,

@@ -143,7 +143,7 @@ export class PeopleWorld {
 
   async remove(): Promise<void> {
     await this.people.close()
-    rmSync(this.folder, { recursive: true })
+    rmSync(this.folder, { recursive: true, force: true })
   }
 }
 

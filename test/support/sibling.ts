@@ -83,6 +83,6 @@ export class SiblingPlace {
 
   remove(): void {
     for (const close of this.#open) close()
-    rmSync(this.folder, { recursive: true })
+    rmSync(this.folder, { recursive: true, force: true })
   }
 }

@@ -8,6 +8,6 @@ export function nameWhole(made: string, folder: string): void {
     renameSync(made, folder)
   } catch (error) {
     if (!existsSync(folder)) throw error
-    rmSync(made, { recursive: true })
+    rmSync(made, { recursive: true, force: true })
   }
 }

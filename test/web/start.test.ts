@@ -52,5 +52,5 @@ test('what a step needs is loaded with that step', async () => {
     ['signed in', true, true],
   ])
   expect(existsSync(join(folder, 'data/people.db'))).toBe(true)
-  rmSync(folder, { recursive: true })
+  rmSync(folder, { recursive: true, force: true })
 }, 180_000)

@@ -54,7 +54,7 @@ postgresTest('column by column both stores have the same tables, and line by lin
   const file = new Database(join(folder, 'people.db'))
   const expected = file.query<Column, []>(COLUMNS_OF_SQLITE).all()
   file.close()
-  rmSync(folder, { recursive: true })
+  rmSync(folder, { recursive: true, force: true })
   const store = postgresPeople(await postgres().createDatabase())
   const found = (await store.all<Column>(COLUMNS_OF_POSTGRES)).filter(({ table }) => !OF_POSTGRES.includes(table))
   const collations = await store.all(`SELECT a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0

@@ -184,6 +184,6 @@ test('openapi-typescript makes types of it that compile and find mistakes, and i
     const [out, err] = [await new Response(ran.stdout).text(), await new Response(ran.stderr).text()]
     expect([err, JSON.parse(out)]).toEqual(['', { secret: expect.stringMatching(/^sk-/), state: 'live', rows: 1 }])
   } finally {
-    rmSync(folder, { recursive: true })
+    rmSync(folder, { recursive: true, force: true })
   }
 }, 120_000)
