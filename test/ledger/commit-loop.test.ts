@@ -181,6 +181,31 @@ test('what settles do not change is read while commits fail, however many reads 
   loop.close()
 })
 
+test('leases alone that failed, and then did not, leave nothing behind that keeps later tasks from being done', async () => {
+  const { loop, settle, state, answers, settled } = makeLoop(60_000)
+  state.canApply = false
+  loop.add([{ number: 1, task: { kind: 'ask', ask } }])
+  await until(() => state.applies > 0, 'it was tried')
+  state.canApply = true
+  await until(() => answers().length === 1, 'it is answered')
+  loop.add([{ number: 2, task: settle('req_1') }])
+  await until(() => settled().includes(2), 'it is settled')
+  loop.close()
+})
+
+test('a spill that a lock keeps out of the ledger when the storage works again is replayed by itself once the lock is gone', async () => {
+  const { loop, settle, state, answers } = makeLoop()
+  state.canApply = false
+  state.isLocked = true
+  loop.add([{ number: 1, task: settle('req_1') }])
+  await until(() => answers().some(({ number, answer }) => number === 1 && answer === 'spilled'), 'it is spilled')
+  state.canApply = true
+  await until(() => state.heldReplays > 0, 'it was locked')
+  state.isLocked = false
+  await until(() => state.done.includes('replay'), 'it is replayed')
+  loop.close()
+})
+
 test('from a storage that cannot even be read every read gets an answer', async () => {
   const { loop, settle, state, answers } = makeLoop()
   state.canRead = false

@@ -94,12 +94,13 @@ export class CommitLoop {
 
   #flush(): void {
     const batch = this.#takeBatch()
-    if (batch.length === 0) return
-    if (!this.#commit(batch)) {
+    if (batch.length > 0 && !this.#commit(batch)) {
       this.#afterFailure(batch)
       return
     }
     if (this.#queue.length > 0) this.#schedule()
+    // What failed is done, though no write was among it: while this stands, what comes is not scheduled.
+    else this.#firstFailureMs = undefined
     this.#keepLongHeld()
     this.#lookAgain()
   }
@@ -243,6 +244,7 @@ export class CommitLoop {
       if (!this.#ledger.canWrite() || !this.#replay()) return this.#probe()
       this.#isWritable = true
       this.#tellEach(NO_ANSWERS, {})
+      this.#lookAgain()
     }, PROBE_PAUSE_MS)
   }
 }
