@@ -122,6 +122,19 @@ test('a spill that a lock keeps out of the ledger when the storage works again i
   loop.close()
 })
 
+test('what a lock had spilled is replayed by itself, though the storage fails at the first look', async () => {
+  const { loop, settle, state, answers } = makeLoop()
+  state.areRowsLocked = true
+  state.isLocked = true
+  loop.add([{ number: 1, task: settle('req_1') }])
+  await until(() => answers().some(({ number, answer }) => number === 1 && answer === 'spilled'), 'it is spilled')
+  state.canReplay = false
+  await until(() => state.failedReplays > 0, 'it was tried')
+  Object.assign(state, { canReplay: true, areRowsLocked: false, isLocked: false })
+  await until(() => state.done.includes('replay'), 'it is replayed')
+  loop.close()
+})
+
 test('from a storage that cannot even be read every read gets an answer', async () => {
   const { loop, settle, state, answers } = makeLoop()
   state.canRead = false

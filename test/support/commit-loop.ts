@@ -47,6 +47,7 @@ export function makeLoop(retryMs = 0) {
     areRowsLocked: false,
     applies: 0,
     heldReplays: 0,
+    failedReplays: 0,
     apart: [] as number[],
     done: [] as string[],
     booked: [] as string[],
@@ -73,7 +74,10 @@ export function makeLoop(retryMs = 0) {
     },
     recover: () => 0,
     replay: (frames) => {
-      if (!state.canReplay) return { kind: 'failed', problem: 'away' }
+      if (!state.canReplay) {
+        state.failedReplays++
+        return { kind: 'failed', problem: 'away' }
+      }
       if (state.isLocked) {
         state.heldReplays++
         Bun.sleepSync(50)

@@ -196,9 +196,9 @@ export class CommitLoop {
     this.#tell({ ...NOTHING, ...answers.get(undefined), ...own, ...state })
   }
 
-  /** Tries again what locks held up, also while no task asks for a write. */
+  /** Tries again what locks held up, also while no task asks for a write. What storage that does not work has put into the spill is the probe's. */
   #lookAgain(): void {
-    if (this.#again !== undefined || (this.#held.isEmpty && this.#spillReplay.unsettled.size === 0)) return
+    if (this.#again !== undefined || (this.#held.isEmpty && (this.#spill.isEmpty || !this.#isWritable))) return
     this.#again = setTimeout(() => {
       this.#again = undefined
       if (this.#firstFailureMs !== undefined) return
