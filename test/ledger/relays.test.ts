@@ -337,7 +337,7 @@ test('a settle tells its relay what the others have spent by then, so that one c
   await closeAll(all)
 })
 
-test('what a key has now is what all relays have spent, whichever is asked, in the windows of its budgets, too, and after a settle without a question', async () => {
+test('what a key has now is what all relays have spent, whichever is asked, in the windows of its budgets, too, and after a settle without a question; at once what its relay knows where the ledger process is away', async () => {
   const all = await openAll(pathOf(), 2)
   const [one, other] = all.relays as [TestRelay, TestRelay]
   const budget = { accountId: 'acc_1', keyId: null, per: 'day', capPicos: usd('3'), setBy: 'customer' } as const
@@ -349,6 +349,8 @@ test('what a key has now is what all relays have spent, whichever is asked, in t
   expect(spent(one.ledger.keyBalanceOf('key_1'))).toEqual([usd('0.3'), usd('0.3')])
   expect(spent(await one.ledger.keyBalanceNow('key_1'))).toEqual([usd('0.9'), usd('0.9')])
   await all.main.ledger.close()
-  expect(spent(await one.ledger.keyBalanceNow('key_1'))).toEqual([usd('0.9'), usd('0.9')])
+  await until(() => !one.ledger.mayAdmit(), 'the relay knows that the ledger process is away')
+  const atOnce = await Promise.race([one.ledger.keyBalanceNow('key_1'), new Promise<undefined>((resolve) => void setImmediate(resolve))])
+  expect(spent(atOnce)).toEqual([usd('0.9'), usd('0.9')])
   await Promise.all(all.relays.map(({ ledger }) => ledger.close()))
 })

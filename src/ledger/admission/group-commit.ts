@@ -163,7 +163,7 @@ export class GroupCommit implements Ledger {
   keyBalanceOf = (keyId: string): SyncedKeyBalance | undefined => this.#wallets.keys.keyBalanceOf(keyId, this.#clock.hour)
 
   async keyBalanceNow(keyId: string): Promise<SyncedKeyBalance | undefined> {
-    if (this.#options.isShared && this.#wallets.keys.has(keyId)) await this.#readRow(keyId)
+    if (this.#options.isShared && this.mayAdmit() && this.#wallets.keys.has(keyId)) await this.#readRow(keyId)
     return this.keyBalanceOf(keyId)
   }
 
