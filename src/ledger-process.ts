@@ -51,7 +51,7 @@ type Options = Readonly<{
   /** The process ids of relays that the ledger process before this one has left running. */
   relays: readonly number[]
   onStep: (step: string) => void
-  /** Called with the process id of a relay that was not heard of for too long. */
+  /** Called with the process id of a relay that was cut off and runs. */
   onCutOff: (pid: number) => void
   log: (line: string) => void
 }>

@@ -104,7 +104,7 @@ test('a relay that stood still together with its parent is cut off, its money is
   process.kill(stopped, 'SIGSTOP')
   await until(() => isCutOff(gateway, stopped), 'it is cut off')
   process.kill(stopped, 'SIGCONT')
-  await gateway.said('this process ends: it was not heard of for too long')
+  await gateway.said('this process ends: it was cut off')
   gateway.signal('SIGCONT')
   await until(() => pidOf(gateway, 2) !== stopped, 'another is begun in its place')
   expect(linesOf(gateway).filter(({ notice = '' }) => notice.includes('is killed'))).toEqual([])

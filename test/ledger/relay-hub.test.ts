@@ -58,10 +58,16 @@ async function openHub({ silenceMs, expected = [] }: { silenceMs?: number | unde
   }
   await beginThread()
   let ping: () => void = () => undefined
+  let unsentBytes = 0
   /** The relay connects and says what it has; the thread has not answered yet. */
   const connect = (hello: Hello, pid = PID) => {
     const send: Connection['send'] = ({ kind }) => void told.push(kind)
-    const connection: Connection = { pid, unsentBytes: 0, send, close: () => void told.push('closed') }
+    const connection: Connection = {
+      ...{ pid, send, close: () => void told.push('closed') },
+      get unsentBytes() {
+        return unsentBytes
+      },
+    }
     heard.hearing?.hear(connection, hello)
     ping = () => heard.hearing?.hear(connection, { kind: 'ping', number: 1 })
     return () => heard.hearing?.onClosed(connection)
@@ -86,6 +92,9 @@ async function openHub({ silenceMs, expected = [] }: { silenceMs?: number | unde
     faults,
     told,
     ping: () => ping(),
+    leaveUnread: (bytes: number) => {
+      unsentBytes = bytes
+    },
     connect,
     close,
     die,
@@ -208,6 +217,24 @@ test('a relay that says nothing for ten seconds is cut off, and what it had is f
     expect(faults).toEqual([`a relay (process ${PID}) is not heard of: it is cut off, and what it held is free`])
     connect({ ...HELLO, isNew: false })
     expect(told.at(-1)).toBe('fenced')
+  } finally {
+    hub.close()
+    time.restore()
+  }
+})
+
+test('a relay that calls and leaves more than 256 MiB unread is cut off, and it is said that it does not read; one that leaves just as much is not', async () => {
+  const time = new VirtualTime()
+  const { hub, faults, told, ping, leaveUnread, hasGone } = await openHub({})
+  try {
+    leaveUnread(256 * 1024 * 1024)
+    await pass(time, 1_000)
+    ping()
+    expect([hasGone(), faults, told.includes('closed')]).toEqual([false, [], false])
+    leaveUnread(256 * 1024 * 1024 + 1)
+    await pass(time, 100)
+    expect([hasGone(), told.at(-1)]).toEqual([true, 'closed'])
+    expect(faults).toEqual([`a relay (process ${PID}) does not read what it is told: it is cut off, and what it held is free`])
   } finally {
     hub.close()
     time.restore()

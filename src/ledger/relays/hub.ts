@@ -6,7 +6,7 @@ import type { Enter, RelayMessage, ThreadHandle, ThreadListener } from '../admis
 import type { Relays } from '../open-options.ts'
 import type { Committed, LedgerFault } from '../thread-messages.ts'
 import { type Connection, listenForRelays } from './hub-socket.ts'
-import { drop, LivingRelays, type Relay } from './living-relays.ts'
+import { drop, GONE, LivingRelays, type Relay, type WhyGone } from './living-relays.ts'
 import { type FromHub, type Hello, PROTOCOL, type ToHub } from './messages.ts'
 import type { SharedState } from './shared-state.ts'
 
@@ -20,7 +20,7 @@ export type HubOptions = Readonly<{
   onFault: (fault: LedgerFault) => void
   /** How long a silent relay keeps what it has. */
   silenceMs?: number
-  /** Called with the number of a process that was silent for too long: it is no relay any more. */
+  /** Called with the number of a process that was cut off and runs: it is no relay any more. */
   onCutOff?: (pid: number) => void
   /** Default: a socket, and the kernel's word. */
   listen?: typeof listenForRelays
@@ -212,7 +212,7 @@ export class RelayHub implements Relays {
         ? 'its program is not that of the ledger process'
         : this.#living.mayJoin(hello, connection.pid)
           ? undefined
-          : 'it was not heard of for too long: others may have what it held'
+          : 'it was cut off or is not known: others may have what it held'
     if (reason === undefined) this.#living.noteCall(hello, connection.pid)
     if (reason !== undefined) connection.send({ kind: 'fenced', reason })
     else if (this.#thread === undefined) connection.close()
@@ -222,9 +222,8 @@ export class RelayHub implements Relays {
     }
   }
 
-  #onGone(relay: Relay, why: 'dead' | 'silent' | 'untaken'): void {
-    const reason = why === 'untaken' ? 'cannot join, and others wait for it' : 'is not heard of'
-    const problem = `a relay (process ${relay.pid}) ${reason}: it is cut off, and what it held is free`
+  #onGone(relay: Relay, why: WhyGone): void {
+    const problem = `a relay (process ${relay.pid}) ${GONE[why]}: it is cut off, and what it held is free`
     if (why !== 'dead') this.#options.onFault({ kind: 'node', problem })
     this.#end(relay)
     this.#living.remove(relay)

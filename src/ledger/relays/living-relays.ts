@@ -1,6 +1,6 @@
 /**
- * Keeps which relays live: those that have joined, and relays of the previous ledger process that have not come again yet. A relay is gone when its process has ended, or when
- * it was silent for too long. Rules: processes.md "Death".
+ * Keeps which relays live: those that have joined, and relays of the previous ledger process that have not come again yet. A relay is gone when its process has ended, when it
+ * was silent for too long, or when it does not read what it is told. Rules: processes.md "Death".
  */
 
 import type { Connection } from './hub-socket.ts'
@@ -19,11 +19,20 @@ export type Relay = {
   heardAtMs: number
 }
 
+/** What is said of a relay that is gone. `untaken`: it could not be taken and held up others. */
+export const GONE = {
+  dead: 'has ended',
+  silent: 'is not heard of',
+  unread: 'does not read what it is told',
+  untaken: 'cannot join, and others wait for it',
+} as const
+
+export type WhyGone = keyof typeof GONE
+
 type Watching = Readonly<{
   silenceMs?: number | undefined
   beginningOf?: ((pid: number) => string | undefined) | undefined
-  /** Called when the process of a relay has ended, or when the relay was silent for too long, or could not be taken and held up others. */
-  onGone: (relay: Relay, why: 'dead' | 'silent' | 'untaken') => void
+  onGone: (relay: Relay, why: WhyGone) => void
   /** Called with the number of a process that may not join any more although it runs. */
   onCutOff?: ((pid: number) => void) | undefined
   /** Whether the storage takes what others ask now; otherwise none of them waits for one that cannot join. */
@@ -143,12 +152,11 @@ export class LivingRelays {
     const isHeldUp = this.#isHeldUp(nowMs, wasAway)
     for (const relay of this.all()) {
       if (wasAway) relay.heardAtMs = nowMs
-      if (relay.connection === undefined && this.#hasEnded(relay)) this.#watching.onGone(relay, 'dead')
-      else if (this.#isSilent(relay, nowMs) || (isHeldUp && relay.boot === undefined)) {
-        this.#watching.onGone(relay, isHeldUp && relay.boot === undefined ? 'untaken' : 'silent')
-        this.#forget(relay.pid)
-        this.#cutOff(relay)
-      }
+      const why = this.#whyGone(relay, nowMs, isHeldUp)
+      if (why !== undefined) this.#watching.onGone(relay, why)
+      if (why === undefined || why === 'dead') continue
+      this.#forget(relay.pid)
+      this.#cutOff(relay)
     }
     for (const [pid, { untilMs, beginning }] of this.#awaited) {
       // One that has called is in the list of relays, and goes by that.
@@ -162,10 +170,14 @@ export class LivingRelays {
     this.#watching.onLooked()
   }
 
-  /** A relay whose call is not answered yet waits for this process, and says nothing meanwhile. */
-  #isSilent({ connection, boot, heardAtMs }: Relay, nowMs: number): boolean {
+  #whyGone(relay: Relay, nowMs: number, isHeldUp: boolean): WhyGone | undefined {
+    const { connection, boot, heardAtMs } = relay
+    if (connection === undefined && this.#hasEnded(relay)) return 'dead'
+    if (isHeldUp && boot === undefined) return 'untaken'
+    // A relay whose call is not answered yet waits for this process, and says nothing meanwhile.
     const waits = connection !== undefined && boot === undefined
-    return (!waits && nowMs - heardAtMs > this.#silenceMs) || (connection?.unsentBytes ?? 0) > UNSENT_BYTES_MAX
+    if (!waits && nowMs - heardAtMs > this.#silenceMs) return 'silent'
+    return (connection?.unsentBytes ?? 0) > UNSENT_BYTES_MAX ? 'unread' : undefined
   }
 
   #isHeldUp(nowMs: number, wasAway: boolean): boolean {
