@@ -15,7 +15,8 @@ import { openLedgerProcess, openTestRelay, type TestRelay } from '../support/rel
 import { until } from '../support/until.ts'
 
 const RELAYS = 3
-const now = (): number => performance.now()
+/** The clock of the relays stands still, so that nothing that one of them took in advance expires while a busy machine lets it wait; that of the ledger process goes on. */
+const now = (): number => 0
 
 async function overRelays(run: (relays: readonly TestRelay[]) => Promise<void>): Promise<void> {
   const path = join(makeFolder(), 'ledger.db')
@@ -35,10 +36,10 @@ const clientsAt = (relays: readonly TestRelay[], dashboardPerMinute: number): re
 
 /** How many of so many, one after the other at one relay after the other, are not refused; and how many more of them than the burst flowing back may have let in. */
 async function letIn(clients: readonly ClientLimits[], count: number, perMinute: number, ask: (client: ClientLimits) => Counted) {
-  const beganMs = now()
+  const beganMs = performance.now()
   let allowed = 0
   for (let turn = 0; turn < count; turn++) if ((await ask(clients[turn % clients.length] as ClientLimits)) === undefined) allowed++
-  return { allowed, back: Math.ceil(((now() - beganMs) * perMinute) / 60_000) }
+  return { allowed, back: Math.ceil(((performance.now() - beganMs) * perMinute) / 60_000) }
 }
 
 test('the requests to the dashboard of one address are those of all relays together, and another address has its own', async () => {
@@ -54,8 +55,7 @@ test('the requests to the dashboard of one address are those of all relays toget
 test('the unknown keys of one address are those of all relays together: a burst, and half of it a minute', async () => {
   await overRelays(async (relays) => {
     const { allowed, back } = await letIn(clientsAt(relays, 12), 400, 60, (client) => client.countUnknownKey('192.0.2.1'))
-    // A part that one relay took in advance may be lost.
-    expect(allowed).toBeWithin(100, 120 + back + 1)
+    expect(allowed).toBeWithin(120, 120 + back + 1)
   })
 })
 
@@ -69,8 +69,7 @@ test('while the ledger process is away each relay lets in its part of what an ad
     // One answer says how many relays there are.
     for (const client of clients) await client.countDashboard('192.0.2.1')
     isAway = true
-    const { allowed, back } = await letIn(clients, 60, 12, (client) => client.countDashboard('192.0.2.2'))
-    expect(allowed).toBeWithin(12, 12 + back + RELAYS)
+    expect((await letIn(clients, 60, 12, (client) => client.countDashboard('192.0.2.2'))).allowed).toBe(12)
   })
 })
 
@@ -97,13 +96,13 @@ test('the bytes of bodies that an account may send in a minute are those of all 
       await ask(relays[first % RELAYS] as TestRelay)
       await Promise.all(relays.map(ask))
     }
-    const beganMs = now()
+    const beganMs = performance.now()
     let allowed = 0
     for (let turn = 0; turn < 40; turn++) {
       if (send(turn, 100_000) === undefined) allowed++
       await heard(turn)
     }
-    expect(allowed).toBeWithin(10, 10 + Math.ceil((now() - beganMs) / 6_000) + 1)
+    expect(allowed).toBeWithin(10, 10 + Math.ceil((performance.now() - beganMs) / 6_000) + 1)
     expect(memories.map((_, at) => send(at, 900_000))).toEqual(Array(RELAYS).fill(expect.any(Refusal)))
     expect(send(0, 900_000, { id: 'key_2', accountId: 'acc_2' })).toBeUndefined()
   })
