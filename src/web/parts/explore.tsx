@@ -51,6 +51,9 @@ export const Explore = ({ lede, path, file, things, choices, ask, traffic, views
     return answer === undefined || isTrafficAnswer(answer) ? titlesOf([], []) : titlesOf(answer.by, answer.data)
   }, [loaded.value])
   const only = (thing: ThingName, id: string): void => route(path + exploreSearch({ ...view, [thing]: idsText([id]) }))
+  const follow = (address: string | undefined): void => {
+    if (address !== undefined) route(address)
+  }
   return (
     <>
       <PageHead title="Explore" lede={lede}>
@@ -80,9 +83,7 @@ export const Explore = ({ lede, path, file, things, choices, ask, traffic, views
                 explored={explored}
                 titleOf={titleOf}
                 open={
-                  requestsOf(view) === undefined
-                    ? undefined
-                    : (place) => route(requestsOf(view, stepSpan(view, explored.step, place)) ?? path)
+                  requestsOf(view) === undefined ? undefined : (place) => follow(requestsOf(view, stepSpan(view, explored.step, place)))
                 }
               />
               <CostNote total={explored.total} />

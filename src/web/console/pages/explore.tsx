@@ -44,7 +44,7 @@ function requestsOf(asked: ExploreView, part: Moments = momentsOf(asked)): strin
 }
 
 /** What was refused has no rows: the overview of that time has the reasons and the accounts. */
-const behind = (view: ExploreView, { measure, step }: TrafficAnswer, place: string): string => {
+const behind = (view: ExploreView, { measure, step }: TrafficAnswer, place: string): string | undefined => {
   const part = stepSpan(view, step, place)
-  return measure === 'refusals' ? addressOf('/console', part) : (requestsOf(view, part) ?? addressOf('/console/requests', part))
+  return measure === 'refusals' ? addressOf('/console', part) : requestsOf(view, part)
 }

@@ -9,8 +9,10 @@ import type { TrafficAnswer } from '../../parts/traffic-answer.ts'
 import { showMs } from './now.words.ts'
 import { trafficSeries } from './traffic-series.ts'
 
-/** `behind`: the address of what is behind a step, of whose beginning it is told. */
-export const TrafficChart = ({ answer, behind }: Readonly<{ answer: TrafficAnswer; behind: (place: string) => string }>) => {
+/** The address of what is behind a step, of whose beginning it is told; undefined: no page has that alone. */
+export type Behind = (place: string) => string | undefined
+
+export const TrafficChart = ({ answer, behind }: Readonly<{ answer: TrafficAnswer; behind: Behind }>) => {
   const { measure, places } = answer
   const [pointed, setAt] = useState<number | null>(null)
   const { route } = useLocation()
@@ -24,7 +26,10 @@ export const TrafficChart = ({ answer, behind }: Readonly<{ answer: TrafficAnswe
   const opened = {
     label: measure === 'refusals' ? 'Bars of the chart: Enter shows the overview of one' : undefined,
     textOf: (index: number) => `${placeText(places[index] ?? '')}: ${pointedText(answer, index)}`,
-    open: (index: number) => route(behind(places[index] ?? '')),
+    open: (index: number) => {
+      const address = behind(places[index] ?? '')
+      if (address !== undefined) route(address)
+    },
   }
   return (
     <div class="card chart-card">

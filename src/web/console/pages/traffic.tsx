@@ -10,7 +10,7 @@ import { Empty } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
 import type { TrafficAnswer, TrafficGroup } from '../../parts/traffic-answer.ts'
 import { showMs, wordsOf } from './now.words.ts'
-import { TrafficChart } from './traffic-chart.tsx'
+import { type Behind, TrafficChart } from './traffic-chart.tsx'
 
 export const TRAFFIC_MEASURES = [
   { value: 'refusals', text: 'Refusals' },
@@ -21,8 +21,7 @@ export const TRAFFIC_MEASURES = [
 
 type Options = Readonly<{ answer: TrafficAnswer; only: (thing: ThingName, id: string) => void }>
 
-/** `behind`: the address of what is behind a step, of whose beginning it is told. */
-export const Traffic = ({ answer, only, behind }: Options & Readonly<{ behind: (place: string) => string }>) => (
+export const Traffic = ({ answer, only, behind }: Options & Readonly<{ behind: Behind }>) => (
   <>
     {answer.total.requests === 0 ? (
       <Empty title="Nothing was counted">
