@@ -14,7 +14,7 @@ import type { KeyWindows } from '../key-state.ts'
 import { type Connection, ormOf } from '../sql/connection.ts'
 import { windowSums } from '../sql/window-sums.ts'
 import { accountColumns, keyColumns } from './key-columns.ts'
-import { beginsWith } from './name-search.ts'
+import { beginsWith, spellingsIn } from './name-search.ts'
 import { type Page, type Paging, pageOf } from './page.ts'
 
 type NameProblem = Readonly<{ problem: 'unknown' | 'ambiguous'; message: string }>
@@ -55,17 +55,19 @@ export type AccountReport = Readonly<{
   createdAt: number
 }>
 
-/** `name`: the beginning of the name, in upper or lower case. `now`: Unix milliseconds at which the state is judged. */
+/** `name`: the beginning of the name, whatever the case of its letters. `now`: Unix milliseconds at which the state is judged. */
 export type KeysQuery = Paging &
   Readonly<{ accountId?: string | undefined; name?: string | undefined; state?: KeyState | undefined; now: number }>
 export type AccountsQuery = Paging & Readonly<{ name?: string | undefined; isActive?: boolean | undefined }>
 
 export class AccountLists {
+  readonly #db: Connection
   readonly #orm: ReturnType<typeof ormOf>
   readonly #windowSums: ReturnType<typeof windowSums>
 
   /** `db`: a connection that gives integers as bigints. */
   constructor(db: Connection) {
+    this.#db = db
     this.#orm = ormOf(db)
     this.#windowSums = windowSums(db)
   }
@@ -74,7 +76,7 @@ export class AccountLists {
   keys({ accountId, name, state, now, after, limit }: KeysQuery): Page<KeyReport> {
     const condition = and(
       accountId === undefined ? undefined : sql`${keys.accountNumber} = (select number from accounts where id = ${accountId})`,
-      name === undefined ? undefined : beginsWith(keys.name, name),
+      name === undefined ? undefined : beginsWith(keys.name, [...spellingsIn(this.#db, 'keys', name)]),
       state === undefined ? undefined : isIn(state, now),
       after === undefined ? undefined : sql`${keys.number} < (select number from keys where id = ${after})`,
     )
@@ -95,7 +97,7 @@ export class AccountLists {
   /** Newest first. */
   accounts({ name, isActive, after, limit }: AccountsQuery): Page<AccountReport> {
     const condition = and(
-      name === undefined ? undefined : beginsWith(accounts.name, name),
+      name === undefined ? undefined : beginsWith(accounts.name, [...spellingsIn(this.#db, 'accounts', name)]),
       isActive === undefined ? undefined : eq(accounts.isActive, isActive),
       after === undefined ? undefined : sql`${accounts.number} < (select number from accounts where id = ${after})`,
     )

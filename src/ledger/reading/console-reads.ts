@@ -13,7 +13,7 @@ import { exploreSlices } from './explore-reads.ts'
 import type { ExploreSlices } from './explore-slices.ts'
 import { keyColumns, listedAccount, listedAccountColumns, listedKey, listedKeyColumns } from './key-columns.ts'
 import { type MarginPart, marginPart } from './margin-reads.ts'
-import { beginsWith, LAST4, startsWith } from './name-search.ts'
+import { beginsWith, LAST4, lowerAscii, spellingsIn, startsWith } from './name-search.ts'
 import { OperatorLists } from './operator-lists.ts'
 import { OperatorReceipts } from './operator-receipts.ts'
 import { OrderedLists } from './ordered-lists.ts'
@@ -50,22 +50,23 @@ export class ConsoleReads {
   accounts({ search = '', after, limit }: QuestionOf<'accounts'>): Page<ListedAccount> | undefined {
     const last = after === undefined ? undefined : this.#orm.select(PLACE_OF_ACCOUNT).from(accounts).where(eq(accounts.id, after)).get()
     if (after !== undefined && last === undefined) return undefined
-    const { where, order } = lookUp(accounts, 'acc_', search, last)
-    const rows = this.#orm
-      .select(listedAccountColumns)
-      .from(accounts)
-      .where(where)
-      .orderBy(...order)
-      .limit(limit + 1)
-      .all()
-    return pageOf(rows.map(listedAccount), limit, ({ id }) => id)
+    const rows = this.#lookUp(accounts, 'acc_', { search, last, limit: limit + 1 }, (where, order, most) =>
+      this.#orm
+        .select(listedAccountColumns)
+        .from(accounts)
+        .where(where)
+        .orderBy(...order)
+        .limit(most)
+        .all()
+        .map(listedAccount),
+    )
+    return pageOf(rows, limit, ({ id }) => id)
   }
 
   keys({ search = '', after, limit }: QuestionOf<'keys'>): Page<ListedKey> | undefined {
     const last = after === undefined ? undefined : this.#orm.select(PLACE_OF_KEY).from(keys).where(eq(keys.id, after)).get()
     if (after !== undefined && last === undefined) return undefined
-    const { where, order } = lookUp(keys, 'key_', search, last)
-    const rows = this.#keyRows(where, order, limit + 1)
+    const rows = this.#lookUp(keys, 'key_', { search, last, limit: limit + 1 }, (...asked) => this.#keyRows(...asked))
     const page = pageOf(rows, limit, ({ id }) => id)
     const last4 = LAST4.exec(search)?.[1]
     if (last4 === undefined || after !== undefined) return page
@@ -176,6 +177,26 @@ export class ConsoleReads {
     return repricedPart(this.#db, { prices, accountId, from, to, after, limit })
   }
 
+  /** Looks up by id, by name, or in order of age; each is the order of an index. */
+  #lookUp<Row>(
+    table: typeof accounts | typeof keys,
+    idPrefix: string,
+    { search, last, limit }: LookUp,
+    rowsOf: RowsOf<Row>,
+  ): readonly Row[] {
+    if (search === '') return rowsOf(last && lt(table.number, last.number), [desc(table.number)], limit)
+    if (search.startsWith(idPrefix))
+      return rowsOf(and(startsWith(table.id, search), last && lt(table.id, last.id)), [desc(table.id)], limit)
+    const name = sql`lower(${table.name})`
+    const isAfter = last && sql`(${name}, ${table.number}) > (${lowerAscii(last.name)}, ${last.number})`
+    const rows: Row[] = []
+    for (const spelling of spellingsIn(this.#db, table === accounts ? 'accounts' : 'keys', search, last?.name)) {
+      rows.push(...rowsOf(and(beginsWith(table.name, [spelling]), isAfter), [name, sql`${table.number}`], limit - rows.length))
+      if (rows.length === limit) break
+    }
+    return rows
+  }
+
   #keyRows(where: SQL | undefined, order: readonly SQL[], limit: number): readonly ListedKey[] {
     return this.#orm
       .select(listedKeyColumns)
@@ -199,20 +220,8 @@ const spentOf = (day: number) =>
 
 type LastShown = Readonly<{ id: string; name: string; number: number }>
 
-/** Looks up by id, by name, or in order of age; each is the order of an index. */
-function lookUp(table: typeof accounts | typeof keys, idPrefix: string, search: string, last: LastShown | undefined) {
-  if (search === '') return { where: last && lt(table.number, last.number), order: [desc(table.number)] }
-  if (search.startsWith(idPrefix)) {
-    const isBefore = last && lt(table.id, last.id)
-    return { where: and(startsWith(table.id, search), isBefore), order: [desc(table.id)] }
-  }
-  const name = sql`lower(${table.name})`
-  const isAfter = last && sql`(${name}, ${table.number}) > (lower(${last.name}), ${last.number})`
-  return {
-    where: and(beginsWith(table.name, search), isAfter),
-    order: [name, sql`${table.number}`],
-  }
-}
+type LookUp = Readonly<{ search: string; last: LastShown | undefined; limit: number }>
+type RowsOf<Row> = (where: SQL | undefined, order: readonly SQL[], limit: number) => readonly Row[]
 
 type Joined = Omit<AlertFact, 'key'> & { [Field in keyof AlertKey]: AlertKey[Field] | null }
 

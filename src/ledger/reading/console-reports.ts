@@ -23,7 +23,7 @@ type Range = Readonly<{ from?: number; to?: number }>
 
 /** `after`: the `next` of the page before. */
 export type ConsoleQuestion =
-  /** Accounts, newest first. `search`: the beginning of a name, in upper or lower case, which gives the order of names; or the beginning of an id (`acc_…`). */
+  /** Accounts, newest first. `search`: the beginning of a name, whatever the case of its letters, which gives the order of names; or the beginning of an id (`acc_…`). */
   | (Readonly<{ kind: 'accounts'; search?: string }> & Paging)
   /** Keys, in the same way. A search of four characters, with or without `sk-…`, also finds keys whose secret ends with them: at most 20, at the top of the first page. */
   | (Readonly<{ kind: 'keys'; search?: string }> & Paging)

@@ -7,7 +7,7 @@ const NEVER = '9223372036854775807'
 /** Each is a value of every row, so that none is without a place. */
 export const ACCOUNT_ORDERS = {
   created: 't.number',
-  name: 'lower(t.name)',
+  name: 't.name',
   balance: 't.balance_picos',
   credited: 't.credited_picos',
   spent: 't.spent_picos',
@@ -15,14 +15,14 @@ export const ACCOUNT_ORDERS = {
 } as const
 export const KEY_ORDERS = {
   created: 't.number',
-  name: 'lower(t.name)',
-  account: 'lower(a.name)',
+  name: 't.name',
+  account: 'a.name',
   spent: 't.spent_picos',
   limit: `coalesce(t.limit_picos, ${NEVER})`,
   expires: `coalesce(t.expires_at, ${NEVER})`,
   last_used: 'coalesce(t.last_used_at, 0)',
 } as const
-/** Those that compare texts, the others compare whole numbers. */
+/** Those that compare texts, without the case of their letters; the others compare whole numbers. */
 export const TEXTS: readonly string[] = ['name', 'account']
 
 type Falling<Word extends string> = Word | `-${Word}`

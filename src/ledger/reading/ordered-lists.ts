@@ -6,13 +6,14 @@
 import { eq, inArray } from 'drizzle-orm'
 import { accounts, keys } from '../../../db/schema/accounts.ts'
 import { displayOf } from '../../core/key.ts'
+import { withoutCase } from '../../core/letter-case.ts'
 import { type Connection, ormOf, type Value } from '../sql/connection.ts'
 import type { ListedKey } from './account-reports.ts'
 import type { ListedAccount } from './console-reports.ts'
 import { listedAccount, listedAccountColumns, listedKey, listedKeyColumns } from './key-columns.ts'
 import { ACCOUNT_ORDERS, type AccountOrder, KEY_ORDERS, type KeyOrder, type Ordered, type OrderedQuery, TEXTS } from './list-orders.ts'
 import { isFallingOrder, isStoredNumber, type ListPlace, placeIn, placeText } from './list-place.ts'
-import { END, LAST4 } from './name-search.ts'
+import { END, LAST4, spellingsIn } from './name-search.ts'
 import { LOOKED_AT_MAX, pageOf } from './page.ts'
 
 type Values = Record<string, Value>
@@ -28,6 +29,7 @@ const KEYS: Of = {
 }
 
 type Found = Readonly<{ number: bigint; id: string; value: bigint | string }>
+type Named = Found & Readonly<{ value: string }>
 
 export class OrderedLists {
   readonly #db: Connection
@@ -68,7 +70,7 @@ export class OrderedLists {
       if (query.after !== undefined && place === undefined) return undefined
       const top = this.#numberOf(of, query, place?.top)
       if (top === undefined) return query.after === undefined ? { rows: [], next: null, among: 0, isAll: true, left: 0 } : undefined
-      const looked = lookedAt(of, query, top.number)
+      const looked = lookedAt(this.#db, of, query, top.number)
       const found = this.#found(of, query, looked, place)
       if (found === undefined) return undefined
       const { rows: shown, next } = pageOf(found, query.limit, ({ id, value }) => placeText({ top: top.id, id, value: String(value) }))
@@ -97,22 +99,26 @@ export class OrderedLists {
     return row ?? undefined
   }
 
-  #found(of: Of, query: OrderedQuery<string>, looked: Looked, place: ListPlace | undefined): readonly Found[] | undefined {
+  #found(listed: Of, query: OrderedQuery<string>, looked: Looked, place: ListPlace | undefined): readonly Found[] | undefined {
     const isFalling = isFallingOrder(query.order)
     const word = query.order.replace('-', '')
-    const value = of.orders[word]
+    const { joined, isOn, orders } = listed
+    const value = orders[word]
     if (value === undefined) return undefined
     const way = isFalling ? 'DESC' : 'ASC'
-    const last = place?.id === undefined ? undefined : this.#numberOf(of, query, place.id)
+    const last = place?.id === undefined ? undefined : this.#numberOf(listed, query, place.id)
     if (place?.id !== undefined && last === undefined) return undefined
-    const isText = TEXTS.includes(word)
-    if (place?.value !== undefined && !isText && !isStoredNumber(place.value)) return undefined
-    const cast = isText ? 'CAST($value AS TEXT)' : 'CAST(CAST($value AS TEXT) AS BIGINT)'
+    const of = `FROM ${joined} WHERE t.number IN (${looked.sql}) ${query.onlyActive === true ? `AND ${isOn}` : ''}`
+    if (TEXTS.includes(word)) {
+      const named = this.#db.query<Named, Values>(`SELECT t.number, t.id, ${value} AS value ${of}`).all(looked.values)
+      return byName(named, isFalling, last && { value: place?.value ?? '', number: last.number }).slice(0, query.limit + 1)
+    }
+    if (place?.value !== undefined && !isStoredNumber(place.value)) return undefined
+    const cast = 'CAST(CAST($value AS TEXT) AS BIGINT)'
     const isBehind = last === undefined ? '' : `AND (${value}, t.number) ${isFalling ? '<' : '>'} (${cast}, $last)`
     return this.#db
       .query<Found, Values>(
-        `SELECT t.number, t.id, ${value} AS value FROM ${of.joined}
-         WHERE t.number IN (${looked.sql}) ${query.onlyActive === true ? `AND ${of.isOn}` : ''} ${isBehind}
+        `SELECT t.number, t.id, ${value} AS value ${of} ${isBehind}
          ORDER BY ${value} ${way}, t.number ${way} LIMIT $rows`,
       )
       .all({
@@ -145,23 +151,42 @@ const ENDED_MAX = 20
 const ofSecret = (accountId: string | undefined): string =>
   `SELECT number FROM keys WHERE number IN (SELECT key_number FROM key_secrets WHERE display = $display) AND number <= $top${ofAccount(accountId)} LIMIT ${ENDED_MAX}`
 
-function lookedAt({ table, prefix }: Of, { search = '', accountId }: OrderedQuery<string>, top: bigint): Looked {
-  const isOfId = search.startsWith(prefix)
-  const named = isOfId ? 'id >= $begin AND id < $end' : 'lower(name) >= lower($begin) AND lower(name) < lower($end)'
-  const isByAge = search === '' || isOfId
-  const order = isByAge ? 'number DESC' : 'lower(name), number'
-  const from = `FROM ${table} WHERE number <= $top${ofAccount(accountId)}${search === '' ? '' : ` AND ${named}`} ORDER BY ${order}`
-  const last4 = table === 'keys' ? LAST4.exec(search)?.[1] : undefined
-  const looked = `SELECT number FROM (SELECT number ${from} LIMIT ${LOOKED_AT_MAX}) looked`
-  const values = {
-    top,
-    ...(accountId === undefined ? {} : { account: accountId }),
-    ...(search === '' ? {} : { begin: search, end: search + END }),
-  }
-  return {
-    sql: last4 === undefined ? looked : `${looked} UNION SELECT number FROM (${ofSecret(accountId)}) ended`,
-    below: `SELECT id ${from} LIMIT 1 OFFSET ${LOOKED_AT_MAX}`,
+/** Those behind `last` in the order of their names: a store knows the case of A to Z alone. */
+function byName(rows: readonly Named[], isFalling: boolean, last: Pick<Named, 'value' | 'number'> | undefined): readonly Named[] {
+  const way = isFalling ? -1 : 1
+  const compare = (one: Pick<Named, 'value' | 'number'>, other: Pick<Named, 'value' | 'number'>): number =>
+    way * (one.value === other.value ? Number(one.number - other.number) : one.value < other.value ? -1 : 1)
+  const folded = rows.map((row) => ({ ...row, value: withoutCase(row.value) }))
+  return folded.filter((row) => last === undefined || compare(row, last) > 0).toSorted(compare)
+}
+
+function lookedAt(db: Connection, of: Of, query: OrderedQuery<string>, top: bigint): Looked {
+  const { table, prefix } = of
+  const { search = '', accountId } = query
+  const values = { top, ...(accountId === undefined ? {} : { account: accountId }) }
+  const from = `FROM ${table} WHERE number <= $top${ofAccount(accountId)}`
+  const looked = (rows: string, order: string, more: Values, isByAge: boolean): Looked => ({
+    sql: `SELECT number FROM (SELECT number ${rows} ORDER BY ${order} LIMIT ${LOOKED_AT_MAX}) looked`,
+    below: `SELECT id ${rows} ORDER BY ${order} LIMIT 1 OFFSET ${LOOKED_AT_MAX}`,
     isByAge,
-    values: last4 === undefined ? values : { ...values, display: displayOf(last4) },
+    values: { ...values, ...more },
+  })
+  if (search === '') return looked(from, 'number DESC', {}, true)
+  if (search.startsWith(prefix))
+    return looked(`${from} AND id >= $begin AND id < $end`, 'number DESC', { begin: search, end: search + END }, true)
+  const spellings = [...spellingsIn(db, table, search)]
+  const ranges = spellings.map(
+    (_, n) => `SELECT * FROM (SELECT number, id, lower(name) AS name ${from}
+    AND lower(name) >= $begin${n} AND lower(name) < $end${n} ORDER BY lower(name), number LIMIT ${LOOKED_AT_MAX + 1}) spelled${n}`,
+  )
+  const named = ranges.length === 0 ? `${from} AND 1 = 0` : `FROM (${ranges.join(' UNION ALL ')}) named`
+  const begins = Object.fromEntries(spellings.flatMap((text, n) => [[`begin${n}`, text] as const, [`end${n}`, text + END] as const]))
+  const found = looked(named, 'name, number', begins, false)
+  const last4 = table === 'keys' ? LAST4.exec(search)?.[1] : undefined
+  if (last4 === undefined) return found
+  return {
+    ...found,
+    sql: `${found.sql} UNION SELECT number FROM (${ofSecret(accountId)}) ended`,
+    values: { ...found.values, display: displayOf(last4) },
   }
 }
