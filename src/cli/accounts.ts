@@ -48,7 +48,7 @@ export function addAccounts(program: Command, run: Run): void {
 
   const list = withPaging(accounts.command('list'), /^acc_\w+$/)
     .description('accounts, newest first')
-    .option('--name <TEXT>', 'only those whose name begins so; A to Z in either case')
+    .option('--name <TEXT>', 'only those whose name begins so, in whatever case')
     .addOption(new Option('--state <STATE>', 'only those that are so').choices(['live', 'disabled']))
   list.action((options: ListOptions) => run(list, (context) => listAccounts(context, options)))
 

@@ -113,7 +113,7 @@ function addList(keys: Command, run: Run): void {
   const list = withPaging(keys.command('list'), /^key_\w+$/)
     .description('keys, newest first')
     .option('--account <ACCOUNT>', 'only of this account: its id or name')
-    .option('--name <TEXT>', 'only those whose name begins so; A to Z in either case')
+    .option('--name <TEXT>', 'only those whose name begins so, in whatever case')
     .addOption(new Option('--state <STATE>', 'only those that are so now').choices(KEY_STATES))
   list.action((options: ListOptions) => run(list, (context) => listKeys(context, options)))
 }
