@@ -18,12 +18,6 @@ export function showUsd(exact: string, places = placesOf(exact)): string {
   return `${isNegative && !isZero(rounded) ? '−' : ''}$${cents === '' ? grouped : `${grouped}.${cents}`}`
 }
 
-/** An amount of a column with so many places: nothing is "$0", and `room` has the decimals that the others have behind it. */
-export function usdInColumn(exact: string, places: number): Readonly<{ text: string; room: string }> {
-  const text = showUsd(exact, places)
-  return isZero(exact) ? { text: '$0', room: text.slice('$0'.length) } : { text, room: '' }
-}
-
 /** The places of a column: as many as the amount with the smallest step needs, so that the points stand below each other. */
 export const placesOfAll = (amounts: readonly string[]): number => amounts.reduce((most, exact) => Math.max(most, placesOf(exact)), 2)
 

@@ -1,13 +1,10 @@
 /** An amount: a short text, and every digit in its title and in what is copied. Rules: pages.md "Amounts". */
 
-import { showUsd, usdInColumn } from './show-usd.ts'
+import { showUsd } from './show-usd.ts'
 
-/** `places`: of the column, whose room for decimals is kept also where nothing stands in it. */
-export const Usd = ({ exact, places }: Readonly<{ exact: string; places?: number }>) => {
-  const { text, room } = places === undefined ? { text: showUsd(exact), room: '' } : usdInColumn(exact, places)
-  return (
-    <data class="usd" value={exact} title={`${exact} USD`} {...(room === '' ? {} : { 'data-room': room })}>
-      {text}
-    </data>
-  )
-}
+/** `places`: of the column or the group of figures, which all its amounts have, nothing too. */
+export const Usd = ({ exact, places }: Readonly<{ exact: string; places?: number }>) => (
+  <data class="usd" value={exact} title={`${exact} USD`}>
+    {showUsd(exact, places)}
+  </data>
+)
