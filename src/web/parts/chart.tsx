@@ -8,7 +8,7 @@ import './language.ts'
 import UPlot from 'uplot'
 import { ChartSteps } from './chart-steps.tsx'
 import { stacked } from './drawn.ts'
-import { axisOf, HEIGHT_PX, Plot } from './plot.tsx'
+import { axisOf, HEIGHT_PX, leftAxisOf, Plot } from './plot.tsx'
 
 export type Series = Readonly<{ name: string; colour: string; values: readonly number[] }>
 
@@ -119,7 +119,7 @@ function frameOf(
     },
     axes: [
       { ...axis, size: 30, grid: { show: false }, incrs: [1, 2, 5, 10, 15, 30, 90], values: (_, ats) => ats.map((at) => days[at] ?? '') },
-      { ...axis, size: 64, values: (_, values) => values.map(showValue) },
+      leftAxisOf(axis, showValue),
     ],
   }
 }

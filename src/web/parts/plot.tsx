@@ -58,3 +58,10 @@ export function axisOf(element: HTMLElement) {
   const of = { stroke: line, width: 1 }
   return { stroke: style.getPropertyValue('--ink-quiet'), grid: of, ticks: of, font: `12px ${style.fontFamily}` }
 }
+
+/** The axis on the left, as wide as its longest text needs, and no less than those of most. */
+export const leftAxisOf = (axis: ReturnType<typeof axisOf>, showValue: (value: number) => string): UPlot.Axis => ({
+  ...axis,
+  size: (_, texts) => Math.max(64, ...(texts ?? []).map(({ length }) => 16 + 7 * length)),
+  values: (_, values) => values.map(showValue),
+})

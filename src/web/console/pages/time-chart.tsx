@@ -9,7 +9,7 @@ import UPlot from 'uplot'
 import { Legend } from '../../parts/chart.tsx'
 import { ChartSteps } from '../../parts/chart-steps.tsx'
 import { overTime, secondsOf } from '../../parts/drawn.ts'
-import { axisOf, HEIGHT_PX, Plot } from '../../parts/plot.tsx'
+import { axisOf, HEIGHT_PX, leftAxisOf, Plot } from '../../parts/plot.tsx'
 import { showMoment, showShortDay, showTime } from '../../parts/show-time.ts'
 import { isUtc } from '../../parts/zone.ts'
 
@@ -112,7 +112,7 @@ function optionsOf(element: HTMLElement, chart: Chart, acts: () => Acts): UPlot.
         space: 64,
         values: (plot, seconds) => seconds.map((second) => (isBeforeNow(plot, second, nowS) ? tickText(second, end - first) : '')),
       },
-      { ...axis, size: (_, texts) => widthOf(texts), values: (_, values) => values.map(showValue) },
+      leftAxisOf(axis, showValue),
     ],
     series: [{}, ...(isStacked ? series.toReversed() : series).map(ofSeries)],
   }
@@ -153,9 +153,6 @@ const barsOf =
     }
     return { stroke: null, fill }
   }
-
-/** What the longest text of an axis needs, and no less than those of most. */
-const widthOf = (texts: readonly string[] | null): number => Math.max(64, ...(texts ?? []).map(({ length }) => 16 + 7 * length))
 
 const DAY_S = 86_400
 
