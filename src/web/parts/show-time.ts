@@ -21,9 +21,9 @@ export const showTime = inBoth({ hour: '2-digit', minute: '2-digit' })
 export const showShortDay = inBoth({ day: 'numeric', month: 'short' })
 const showMinute = inBoth({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' })
 /** "22 Nov, 14:00 – 16:00", or with both days. */
-export function spanText({ from, to }: Readonly<{ from: string; to: string }>): string {
+export function spanText({ from, to }: Readonly<{ from: string; to: string }>, until = '–'): string {
   const isOneDay = showShortDay(from) === showShortDay(to)
-  return `${showMinute(from)} – ${isOneDay ? showTime(to) : showMinute(to)}`
+  return `${showMinute(from)} ${until} ${isOneDay ? showTime(to) : showMinute(to)}`
 }
 export const showCount = (count: number): string => COUNT.format(count)
 /** 1 → "1 request", 2 → "2 requests". */

@@ -142,6 +142,8 @@ const priceColumn = (name: string, usdOf: (priced: Priced) => string): Column<Mo
   cell: (model) => priceCell(model, usdOf),
 })
 
+const NO_LIMIT = 'no limit'
+
 const Plans = ({ plans }: Readonly<{ plans: Catalog['plans'] }>) => (
   <section class="stack" aria-label="Plans">
     <h2>Plans</h2>
@@ -153,9 +155,9 @@ const Plans = ({ plans }: Readonly<{ plans: Catalog['plans'] }>) => (
         {
           name: 'A request, at most',
           isFigure: true,
-          cell: ({ max_request_usd }) => (max_request_usd === null ? '' : showPrice(max_request_usd)),
+          cell: ({ max_request_usd }) => (max_request_usd === null ? NO_LIMIT : showPrice(max_request_usd)),
         },
-        { name: 'An account, at most', cell: ({ rates }) => (rates === null ? '' : rateWords(rates)) },
+        { name: 'An account, at most', cell: ({ rates }) => (rates === null ? NO_LIMIT : rateWords(rates)) },
       ]}
       rows={plans}
       keyOf={({ name }) => name}

@@ -93,6 +93,14 @@ export const MARK_TEXTS: Readonly<Record<'began' | 'lost' | 'setUpstreamOut' | '
   failover: () => 'Postgres failed over',
 }
 
+/** 150 after 100 → "50 % more than in the same time before". */
+export function againstBefore(now: number, before: number): string {
+  const percent = before === 0 ? 0 : Math.round((now / before - 1) * 100)
+  if (before === 0 && now > 0) return 'and nothing in the same time before'
+  if (percent === 0) return 'as much as in the same time before'
+  return `${showCount(Math.abs(percent))} % ${percent > 0 ? 'more' : 'less'} than in the same time before`
+}
+
 /** 150 after 100 → "+50 %". */
 export function changeText(now: number, before: number): string {
   if (before === 0) return now === 0 ? '±0 %' : 'new'

@@ -77,7 +77,7 @@ const Everybody = ({ people, open }: Readonly<{ people: readonly Person[]; open:
         name: 'Console',
         onCard: 'first',
         by: ({ is_operator }) => (is_operator ? 0 : 1),
-        cell: ({ is_operator }) => (is_operator ? <Badge mood="wary" text="operator" /> : ''),
+        cell: ({ is_operator }) => (is_operator ? <Badge mood="quiet" text="operator" /> : ''),
       },
       {
         name: 'Accounts',

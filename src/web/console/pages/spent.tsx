@@ -13,7 +13,7 @@ import { hasUpstreamCost, knownCostNote, upstreamCostOf } from '../../parts/upst
 import { Usd } from '../../parts/usd.tsx'
 import { askSpent, type History, type HistoryView, SPENT_BY, type Spent } from '../history-api.ts'
 import { requestsOf } from './history-tables.tsx'
-import { changeText } from './now.words.ts'
+import { againstBefore, changeText } from './now.words.ts'
 import { barSpan, spentSeries } from './spent-series.ts'
 import { TimeChart } from './time-chart.tsx'
 
@@ -64,7 +64,7 @@ const SpentChart = ({ found, show, marks, endsNow, history }: Charted) => {
   const drawn = useMemo(() => spentSeries(found), [found])
   return (
     <div class="card chart-card">
-      <p class="readout">
+      <p class="readout sentence">
         {at === null ? (
           <Whole found={found} />
         ) : (
@@ -96,15 +96,14 @@ const SpentChart = ({ found, show, marks, endsNow, history }: Charted) => {
 
 /** The sum, and of which hours it is: whole ones, which may be more than the time that was asked for. */
 const Whole = ({ found }: Readonly<{ found: Spent }>) => {
-  const { step_s, total } = found
+  const { total } = found
   return (
     <>
       <strong>
         <a href={requestsOf(found)}>{showUsd(total.cost_usd)}</a>
       </strong>{' '}
-      in the whole hours {spanText(found)}, by {stepOf(step_s)}, {changeText(usdNumber(total.cost_usd), usdNumber(total.before_usd))} on as
-      many before
-      {hasUpstreamCost(total) && `, ${showUsd(upstreamCostOf(total) ?? '0')} at the upstreams`}
+      spent from {spanText(found, 'to')}, {againstBefore(usdNumber(total.cost_usd), usdNumber(total.before_usd))}
+      {hasUpstreamCost(total) && `; it cost ${showUsd(upstreamCostOf(total) ?? '0')} at the upstreams`}
     </>
   )
 }
