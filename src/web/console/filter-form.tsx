@@ -3,9 +3,10 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { valuesOf } from '../parts/choices.ts'
+import { type Choices, valuesOf } from '../parts/choices.ts'
 import { idsText } from '../parts/explore-view.ts'
 import { Field } from '../parts/field.tsx'
+import { type Chosen, Fold } from '../parts/fold.tsx'
 import { ZoneChoice } from '../parts/zone-choice.tsx'
 import { addressOf, type Filters } from './filters.ts'
 
@@ -21,18 +22,28 @@ export const asOne = ({ value, change }: Input): ListInput => ({
   change: ([one = '']) => change(one),
 })
 
-/** `path`: the path of the page. `isUtcDays`: its days are UTC days, whatever zone is shown elsewhere. `children`: the inputs of this list, beside the range of time, which all lists have. */
+/** `path`: the path of the page. `isUtcDays`: its days are UTC days, whatever zone is shown elsewhere. `choices`: what filters of several values are chosen from. `children`: the inputs of this list, beside the range of time, which all lists have. */
 type Options<Name extends string> = Readonly<{
   path: string
   filters: Filters<Name>
   isUtcDays?: boolean
+  choices?: Readonly<Partial<Record<Name, Choices>>>
   children: (input: (name: Name) => Input) => ComponentChildren
 }>
 
-/** The form is made anew when the address changes, so that its inputs follow. */
+/** The form is made anew when the address changes, so that its inputs follow, and a phone has the list in sight again. */
 export const FilterForm = <Name extends string>(options: Options<Name | 'from' | 'to'>) => (
-  <Inputs key={JSON.stringify(options.filters)} {...options} />
+  <Fold key={JSON.stringify(options.filters)} chosen={chosenIn(options)}>
+    <Inputs {...options} />
+  </Fold>
 )
+
+const chosenIn = <Name extends string>({ filters, choices }: Options<Name>): readonly Chosen[] =>
+  Object.entries<string | undefined>(filters).flatMap(([name, value]) => {
+    const found = choices?.[name as Name]
+    const values = found === undefined ? [value ?? ''] : valuesOf(value)
+    return value ? [{ label: name.replace('_id', ''), values, choices: found }] : []
+  })
 
 const Inputs = <Name extends string>({ path, filters, isUtcDays = false, children }: Options<Name | 'from' | 'to'>) => {
   const { route } = useLocation()

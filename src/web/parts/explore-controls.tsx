@@ -5,6 +5,7 @@ import { type Choices, TAGS, valuesOf } from './choices.ts'
 import {
   type ExploreView,
   exploreSearch,
+  filtersIn,
   foreignFilters,
   groupsOf,
   idsText,
@@ -15,6 +16,7 @@ import {
   type ThingName,
 } from './explore-view.ts'
 import { Choice, Field, type Option } from './field.tsx'
+import { Fold } from './fold.tsx'
 import { Pick } from './pick.tsx'
 
 export const MEASURES = [
@@ -56,33 +58,40 @@ export const ExploreControls = ({ view, trafficMeasures, things, choices, show }
           </button>
         ))}
       </fieldset>
-      <div class="filters">
-        <Choice
-          label="Show"
-          options={measures}
-          value={view.measure}
-          change={(measure) => show(exploreSearch(measuredBy(view, measure, things)))}
-        />
-        <Choice
-          label="By"
-          options={options}
-          value={first}
-          change={(by) => change({ by: second && second !== by ? `${by},${second}` : by })}
-        />
-        <Choice
-          label="and by"
-          options={[{ value: '', text: '–' }, ...options.filter(({ value }) => value !== first)]}
-          value={second}
-          change={(by) => change({ by: by === '' ? first : `${first},${by}` })}
-        />
-        <Choice label="In steps of" options={STEPS} value={view.step} change={(step) => change({ step })} />
-      </div>
-      <Only view={view} things={things} choices={choices} change={change} />
-      {trafficMeasures.length > 0 && <Kept view={view} foreign={foreign} />}
-      <Days key={`${view.from} ${view.to}`} view={view} change={change} />
+      <Fold said={saidOf(view, measures)} chosen={filtersIn(view).map(([label, values]) => ({ label, values, choices: choices[label] }))}>
+        <div class="stack tight">
+          <div class="filters">
+            <Choice
+              label="Show"
+              options={measures}
+              value={view.measure}
+              change={(measure) => show(exploreSearch(measuredBy(view, measure, things)))}
+            />
+            <Choice
+              label="By"
+              options={options}
+              value={first}
+              change={(by) => change({ by: second && second !== by ? `${by},${second}` : by })}
+            />
+            <Choice
+              label="and by"
+              options={[{ value: '', text: '–' }, ...options.filter(({ value }) => value !== first)]}
+              value={second}
+              change={(by) => change({ by: by === '' ? first : `${first},${by}` })}
+            />
+            <Choice label="In steps of" options={STEPS} value={view.step} change={(step) => change({ step })} />
+          </div>
+          <Only view={view} things={things} choices={choices} change={change} />
+          {trafficMeasures.length > 0 && <Kept view={view} foreign={foreign} />}
+          <Days key={`${view.from} ${view.to}`} view={view} change={change} />
+        </div>
+      </Fold>
     </div>
   )
 }
+
+const saidOf = ({ measure, by, step, from, to }: ExploreView, measures: readonly Option[]): string =>
+  `${measures.find(({ value }) => value === measure)?.text ?? measure} by ${namesIn(by).join(' and ')}, ${from} – ${to} by ${step}`
 
 /** The filters, each of several values. What the history does not keep is offered while it has a value, so that it can be taken away. */
 const Only = ({

@@ -25,6 +25,8 @@ const FIELDS = ['account_id', 'key_id', 'model', 'upstream', 'outcome', 'format'
 type Filter = (typeof FIELDS)[number]
 type RequestsQuery = NonNullable<NonNullable<Parameters<typeof api.requests.get>[0]>['query']>
 
+const CHOICES = { account_id: ACCOUNTS, key_id: KEYS, model: MODELS, upstream: UPSTREAMS, outcome: OUTCOMES, format: FORMATS }
+
 const ONLY = [
   { value: '', text: 'all' },
   { value: 'waived', text: 'only waived' },
@@ -40,7 +42,7 @@ export const RequestsPage = () => {
     <>
       <PageHead title="Requests" lede="All of them, by when they came; those of a key or an account, by when they were booked." />
       <div class="stack">
-        <FilterForm path="/console/requests" filters={filters}>
+        <FilterForm path="/console/requests" filters={filters} choices={CHOICES}>
           {(input) => (
             <>
               <Pick label="Account" choices={ACCOUNTS} {...asList(input('account_id'))} />
