@@ -1,7 +1,7 @@
 /** One of several processes as its parent sees it: its steps, its commands, its end. Rules: operator.md "Processes". */
 
 import { EXIT } from './environment.ts'
-import type { ProcessCommand, ReloadOrder } from './process-commands.ts'
+import { commandText, type ProcessCommand, type ReloadOrder } from './process-commands.ts'
 import { heardIn } from './steps.ts'
 
 type Begun = Readonly<{
@@ -58,13 +58,13 @@ export class BegunProcess {
   }
 
   /** A process that still begins reads no commands and has no handler for signals, so SIGTERM ends it. It obeys a reload once it has begun. */
-  tell(order: ProcessCommand): void {
+  tell(order: ProcessCommand, lineAt?: number): void {
     if (!this.#hasBegun && (order === 'drain' || order === 'hurry')) {
       this.#child.kill('SIGTERM')
       return
     }
     try {
-      this.#child.stdin.write(`${order}\n`)
+      this.#child.stdin.write(`${commandText(order, lineAt)}\n`)
       Promise.resolve(this.#child.stdin.flush()).catch(() => undefined)
     } catch {
       // The process has just ended.

@@ -86,10 +86,10 @@ export class Processes {
     this.#tell(order)
   }
 
-  /** Of several processes one writes the line: the leader, or the first that has begun. */
+  /** All that change write the line, which by its time is one: of any single process the file may have been read anew since it was edited, so that it changes nothing. */
   reload(order: ReloadOrder): void {
-    const writer = [...this.#running].filter(([, { hasBegun }]) => hasBegun).toSorted(([a], [b]) => a - b)[0]?.[1]
-    for (const child of this.#running.values()) child.tell(child === writer ? order : 'reload')
+    const lineAt = order === 'reloadWithLine' ? Date.now() : undefined
+    for (const child of this.#running.values()) child.tell('reload', lineAt)
   }
 
   /** Tells every process. A leader is told to end only when no other process runs. */

@@ -63,7 +63,7 @@ export async function serve(options: ServeOptions, environment: CliEnvironment):
   const { startGateway } = await import('../gateway.ts')
   const reloadSet = (order: ReloadOrder): void => {
     if (slot !== undefined) askOfParent(order)
-    else if (!('problem' in gateway)) reload(gateway, load(), order)
+    else if (!('problem' in gateway)) reload(gateway, load(), order === 'reloadWithLine' ? Date.now() : undefined)
   }
   const gateway = await startGateway({
     config,
@@ -165,10 +165,7 @@ export async function untilStopped(gateway: Served): Promise<void> {
 
 /** Obeys a parent's commands beside signals: the command to drain and a signal to the whole group are one stop, not two. */
 const untilParentStops = (gateway: Served, load: () => Config | ConfigProblems): Promise<void> =>
-  stoppedBy(gateway, (drain) => {
-    const on = (order: ReloadOrder) => (): void => reload(gateway, load(), order)
-    return obeyParent({ drain, hurry: gateway.hurry, reload: on('reload'), reloadWithLine: on('reloadWithLine') })
-  })
+  stoppedBy(gateway, (drain) => obeyParent({ drain, hurry: gateway.hurry, reload: (lineAt) => reload(gateway, load(), lineAt) }))
 
 /** `listen`: listens for another way to stop, and returns a function that ends this. */
 async function stoppedBy(gateway: Served, listen: (drain: () => void) => () => void): Promise<void> {

@@ -30,7 +30,7 @@ async function up(): Promise<number> {
     return 1
   }
   guardAgainstBugs(gateway.world.log)
-  process.on('SIGHUP', () => reload(gateway, load(), 'reloadWithLine'))
+  process.on('SIGHUP', () => reload(gateway, load(), Date.now()))
   const demo = await createDemoKey(gateway)
   if (demo === undefined) {
     await gateway.drain()

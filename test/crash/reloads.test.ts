@@ -1,6 +1,6 @@
 /**
  * Every reload that took effect has exactly one line in the audit log, whoever asked for it and however many processes took it over: the console and the API write their own, a
- * signal's is written by one process of the set. Rules: operator.md "Reload", "Audit".
+ * signal's is written by all that change, and is one. Rules: operator.md "Reload", "Audit".
  */
 
 import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
@@ -116,6 +116,23 @@ test('several processes on a file: a signal to the parent, to all of them or to 
     ['signal', { changes: 1 }],
     ['signal', { changes: 1 }],
   ])
+})
+
+test('a signal has its line also where a process began anew between the edit of the file and the signal: the ledger process, or a relay', async () => {
+  const folder = new Folder()
+  const gateway = await folder.place.serve({ args: ['--processes', '2'] })
+  for (const [line, index] of [0, 1].entries()) {
+    folder.change()
+    const before = pidOf(gateway, index)
+    process.kill(before, 'SIGKILL')
+    await until(() => pidOf(gateway, index) !== before, 'it begins anew')
+    const isThere = async () => (await folder.place.run('holds', 'list')).code === 0
+    await until(isThere, 'the ledger process is there')
+    await reloading(gateway, 3, () => gateway.signal('SIGHUP'))
+    expect((await folder.linesAre(line + 1)).map(({ actor, after }) => [actor, after])).toEqual(
+      Array.from({ length: line + 1 }, () => ['signal', { changes: 1 }]),
+    )
+  }
 })
 
 postgresTest(

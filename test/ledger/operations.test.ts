@@ -588,3 +588,16 @@ describe('the operator', () => {
     expect(changesOf({ kind: 'setAccountActive', accountId: 'acc_9', isActive: false, now: NOW })).toEqual([])
   })
 })
+
+test('a reload that all processes of a set write has one line, also where one of them counts fewer changes; another node or time has its own', () => {
+  const reload = { kind: 'reload', changes: 2, node: null, now: NOW } as const
+  const all = [reload, { ...reload, changes: 1 }, { ...reload, node: 'north' }, { ...reload, node: 'south' }, { ...reload, now: NOW + 1 }]
+  for (const one of [...all, ...all]) operate(one)
+  const lines = machine.db.query<{ at: number; after: string }, []>('SELECT at, after FROM audit_log ORDER BY id').all()
+  expect(lines.map(({ at, after }) => [Number(at) - NOW, JSON.parse(after)])).toEqual([
+    [0, { changes: 2 }],
+    [0, { changes: 2, node: 'north' }],
+    [0, { changes: 2, node: 'south' }],
+    [1, { changes: 2 }],
+  ])
+})

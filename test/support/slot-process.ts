@@ -48,8 +48,7 @@ const close = obeyParent({
     note('hurry')
     end(0)
   },
-  reload: () => note('reload'),
-  reloadWithLine: () => note('reloadWithLine'),
+  reload: (lineAt) => note(lineAt === undefined ? 'reload' : `reload, line of ${lineAt}`),
 })
 function end(code: number): void {
   close()

@@ -57,10 +57,7 @@ function perform(writing: Writing, operation: Operation): UncommittedResult {
     case 'setChat':
       return setChat(writing, operation)
     case 'reload':
-      return noteOnce(writing, operation.kind, 'configuration', {
-        changes: operation.changes,
-        ...(operation.node === null ? {} : { node: operation.node }),
-      })
+      return noteReload(writing, operation)
     case 'refuseReload':
       return noteOnce(writing, operation.kind, 'configuration', { changes: operation.changes })
     case 'createCodes':
@@ -90,10 +87,21 @@ function setChat(writing: Writing, { kind, email, accountId, chat, state }: Oper
   return noteOnce(writing, kind, accountId, { email, chat, state })
 }
 
+/** Each process of a set sends it, and one that began between two edits of the file counts fewer changes than the others: it is the line of the same reload all the same. */
+function noteReload(writing: Writing, { kind, changes, node, now: at }: OperationOf<'reload'>): UncommittedResult {
+  const ofNode = node === null ? {} : { node }
+  writing.statements.lockAudit.run()
+  const lines = writing.statements.auditedAt.all({ target: 'configuration', action: kind, at })
+  if (lines.some(({ after }) => ((JSON.parse(after) as Facts)['node'] ?? null) === node)) return UNCHANGED
+  writing.audit(kind, 'configuration', {}, { changes, ...ofNode })
+  return done()
+}
+
 /** Writes only the line of the audit log, for an act that is done elsewhere; sent twice, it is one line. */
 function noteOnce(writing: Writing, action: Operation['kind'], target: string, after: Facts, before: Facts = {}): UncommittedResult {
   const { statements, now } = writing
-  if (statements.isAudited.get({ target, action, at: now, after: JSON.stringify(after) }) !== null) return UNCHANGED
+  const text = JSON.stringify(after)
+  if (statements.auditedAt.all({ target, action, at: now }).some((line) => line.after === text)) return UNCHANGED
   writing.audit(action, target, before, after)
   return done()
 }

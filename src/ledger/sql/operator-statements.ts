@@ -73,8 +73,10 @@ function accountWrites(db: Connection) {
         after: given('after'),
       })
       .prepare(),
-    isAudited: db.query<{ id: number }, { target: string; action: string; at: number; after: string }>(
-      'SELECT id FROM audit_log WHERE target = $target AND at = $at AND action = $action AND after = $after',
+    /** Takes the row that every line takes on Postgres, so that what another process writes meanwhile is seen behind it. A file has one writer, and no such row. */
+    lockAudit: db.query<unknown, []>("UPDATE meta SET value = value WHERE name = 'audited'"),
+    auditedAt: db.query<{ after: string }, { target: string; action: string; at: number }>(
+      'SELECT after FROM audit_log WHERE target = $target AND at = $at AND action = $action',
     ),
   }
 }
