@@ -20,17 +20,6 @@ if (existsSync(`${notes}.hangs-${index}`)) {
   if (!existsSync(`${notes}.hangs-on`)) rmSync(`${notes}.hangs-${index}`)
   for (;;) Bun.sleepSync(1_000)
 }
-const server = Bun.serve({
-  port: Number(port),
-  hostname: '127.0.0.1',
-  reusePort: true,
-  fetch(request) {
-    const { pathname } = new URL(request.url)
-    if (pathname === '/die') process.exit(9)
-    if (pathname === '/reload') askOfParent('reloadWithLine')
-    return new Response(`${index} ${process.pid}`, { headers: { connection: 'close' } })
-  },
-})
 // The leader is told by a file whom to cut off.
 const cutting = setInterval(() => {
   if (index !== '0' || !existsSync(`${notes}.cuts-off`)) return
@@ -56,4 +45,16 @@ function end(code: number): void {
   server.stop(true)
   process.exitCode = code
 }
+// Whoever answers already obeys: a signal would otherwise end it with the signal's code.
+const server = Bun.serve({
+  port: Number(port),
+  hostname: '127.0.0.1',
+  reusePort: true,
+  fetch(request) {
+    const { pathname } = new URL(request.url)
+    if (pathname === '/die') process.exit(9)
+    if (pathname === '/reload') askOfParent('reloadWithLine')
+    return new Response(`${index} ${process.pid}`, { headers: { connection: 'close' } })
+  },
+})
 process.stdout.write(listeningLine(`http://127.0.0.1:${server.port}`))
