@@ -88,20 +88,23 @@ function setChat(writing: Writing, { kind, email, accountId, chat, state }: Oper
 }
 
 /** Each process of a set sends it, and one that began between two edits of the file counts fewer changes than the others: it is the line of the same reload all the same. */
-function noteReload(writing: Writing, { kind, changes, node, now: at }: OperationOf<'reload'>): UncommittedResult {
-  const ofNode = node === null ? {} : { node }
-  writing.statements.lockAudit.run()
-  const lines = writing.statements.auditedAt.all({ target: 'configuration', action: kind, at })
-  if (lines.some(({ after }) => ((JSON.parse(after) as Facts)['node'] ?? null) === node)) return UNCHANGED
-  writing.audit(kind, 'configuration', {}, { changes, ...ofNode })
-  return done()
+function noteReload(writing: Writing, { kind, changes, node }: OperationOf<'reload'>): UncommittedResult {
+  const after = { changes, ...(node === null ? {} : { node }) }
+  return noteOnce(writing, kind, 'configuration', after, {}, (line) => (line['node'] ?? null) === node)
 }
 
-/** Writes only the line of the audit log, for an act that is done elsewhere; sent twice, it is one line. */
-function noteOnce(writing: Writing, action: Operation['kind'], target: string, after: Facts, before: Facts = {}): UncommittedResult {
+/** Writes only the line of the audit log, for an act that is done elsewhere; sent twice, it is one line. `isSame`: whether a line of the same time is of this act. */
+function noteOnce(
+  writing: Writing,
+  action: Operation['kind'],
+  target: string,
+  after: Facts,
+  before: Facts = {},
+  isSame = (line: Facts): boolean => JSON.stringify(line) === JSON.stringify(after),
+): UncommittedResult {
   const { statements, now } = writing
-  const text = JSON.stringify(after)
-  if (statements.auditedAt.all({ target, action, at: now }).some((line) => line.after === text)) return UNCHANGED
+  statements.lockAudit.run()
+  if (statements.auditedAt.all({ target, action, at: now }).some((line) => isSame(JSON.parse(line.after) as Facts))) return UNCHANGED
   writing.audit(action, target, before, after)
   return done()
 }
