@@ -13,6 +13,7 @@ import { LOOKS, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 import { sampleBooks } from './sample-books.ts'
 import { type SampleConsole, sampleConsole } from './sample-console.ts'
+import { enterConsole } from './sign-in.ts'
 
 setDefaultTimeout(60_000)
 
@@ -45,9 +46,7 @@ async function enter() {
     complaints.push('a script ran')
     dialog.dismiss().catch(() => undefined)
   })
-  await page.goto(await sample.link())
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByText('Live', { exact: true }).waitFor()
+  await enterConsole(page, sample.gateway)
   const go = (path: string) => page.goto(`${new URL(page.url()).origin}/console${path}`)
   return {
     page,

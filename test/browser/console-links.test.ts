@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { openBrowser } from './chromium.ts'
 import { type SampleConsole, sampleConsole } from './sample-console.ts'
+import { enterConsole } from './sign-in.ts'
 
 setDefaultTimeout(60_000)
 
@@ -20,9 +21,7 @@ beforeAll(async () => {
   await sample.gateway.idle()
   browser = await openBrowser()
   page = await browser.newPage({ viewport: { width: 1280, height: 900 }, timezoneId: 'UTC' })
-  await page.goto(await sample.link())
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByText('Live', { exact: true }).waitFor()
+  await enterConsole(page, sample.gateway)
 })
 afterAll(async () => {
   await browser.close()

@@ -12,7 +12,7 @@ import { hashOf } from '../../src/ledger/operations/secret-hash.ts'
 import { usd } from '../support/ledger.ts'
 import { openBrowser } from './chromium.ts'
 import { type SampleConsole, sampleConsole } from './sample-console.ts'
-import { signIn } from './sign-in.ts'
+import { enterConsole } from './sign-in.ts'
 
 setDefaultTimeout(60_000)
 
@@ -29,8 +29,7 @@ afterAll(async () => {
 
 async function openPage(path: string, table: string | RegExp): Promise<Page> {
   const page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage()
-  await signIn(page, sample.gateway, 'console', { email: 'operator@example.com' })
-  await page.getByText('Live', { exact: true }).waitFor()
+  await enterConsole(page, sample.gateway)
   await page.goto(`${new URL(page.url()).origin}/console${path}`)
   await tableOf(page, table).locator('tbody tr').first().waitFor()
   return page

@@ -10,6 +10,7 @@ import { openBrowser } from './chromium.ts'
 import { sampleBooks } from './sample-books.ts'
 import { type SampleConsole, sampleConsole } from './sample-console.ts'
 import { sampleHistory } from './sample-history.ts'
+import { enterConsole } from './sign-in.ts'
 
 setDefaultTimeout(60_000)
 
@@ -22,9 +23,7 @@ beforeAll(async () => {
   await sample.pay()
   browser = await openBrowser()
   page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
-  await page.goto(await sample.link())
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByText('Live', { exact: true }).waitFor()
+  await enterConsole(page, sample.gateway)
 })
 afterAll(async () => {
   await browser.close()

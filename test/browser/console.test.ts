@@ -11,6 +11,7 @@ import { until } from '../support/until.ts'
 import { LOOKS, type Look, lookAt } from './axe.ts'
 import { openBrowser } from './chromium.ts'
 import { type SampleConsole, sampleConsole } from './sample-console.ts'
+import { enterConsole } from './sign-in.ts'
 
 setDefaultTimeout(60_000)
 
@@ -32,9 +33,7 @@ async function enter({ colorScheme, width }: Look = { colorScheme: 'light', widt
   const complaints: string[] = []
   page.on('console', (message) => message.type() !== 'log' && complaints.push(message.text()))
   page.on('pageerror', ({ message }) => complaints.push(message))
-  await page.goto(await sample.link())
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByText('Live', { exact: true }).waitFor()
+  await enterConsole(page, sample.gateway)
   return { page, complaints, close: () => context.close() }
 }
 

@@ -9,14 +9,13 @@ import type { Page } from 'playwright-core'
 import { exampleModelOf } from '../../src/docs/guide.ts'
 import { historyPathOf } from '../../src/history/threaded-store.ts'
 import { sampleGateway } from '../docs/sample-gateway.ts'
-import type { TestGateway } from '../support/gateway.ts'
 import { sampleOfCabinet } from './cabinet-pages.ts'
 import { openBrowser } from './chromium.ts'
 import { withFonts } from './fonts.ts'
 import { sampleBooks } from './sample-books.ts'
 import { sampleConsole } from './sample-console.ts'
 import { sampleHistory } from './sample-history.ts'
-import { signIn } from './sign-in.ts'
+import { enterConsole } from './sign-in.ts'
 
 type Shown = Readonly<{ width?: number; height: number; show: (page: Page) => Promise<void> }>
 
@@ -36,10 +35,6 @@ const toCabinet = async (page: Page, path: string): Promise<void> => {
   await sample.open(page)
   await page.goto(`${gateway.people().origins('cabinet').base}/cabinet/a/${path}`)
 }
-const toConsole = async (page: Page, of: TestGateway): Promise<void> => {
-  await signIn(page, of, 'console', { email: 'operator@example.com' })
-  await page.getByText('Live', { exact: true }).waitFor()
-}
 const drawn = (page: Page): Promise<void> => page.locator('tfoot').waitFor()
 
 /** A page of the console on a phone, as soon as it has rows. */
@@ -47,7 +42,7 @@ const onPhone = (path: string): Shown => ({
   width: PHONE,
   height: 900,
   show: async (page) => {
-    await toConsole(page, operators.gateway)
+    await enterConsole(page, operators.gateway)
     await operators.pay()
     await page.goto(`${new URL(page.url()).origin}/console${path}`)
     await page.locator('.rows').first().waitFor()
@@ -64,7 +59,7 @@ const PICTURES: Readonly<Record<string, Shown>> = {
   now: {
     height: 1330,
     show: async (page) => {
-      await toConsole(page, operators.gateway)
+      await enterConsole(page, operators.gateway)
       await page.getByRole('button', { name: '24 hours' }).click()
       await page.getByRole('button', { name: '24 hours', pressed: true }).waitFor()
       await operators.pay()
@@ -79,7 +74,7 @@ const PICTURES: Readonly<Record<string, Shown>> = {
   margin: {
     height: 640,
     show: async (page) => {
-      await toConsole(page, gateway)
+      await enterConsole(page, gateway)
       await page.goto(`${new URL(page.url()).origin}/console/margin?by=model`)
       await drawn(page)
     },

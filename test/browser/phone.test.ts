@@ -8,6 +8,7 @@ import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from './chromium.ts'
 import { sampleBooks } from './sample-books.ts'
 import { type SampleConsole, sampleConsole } from './sample-console.ts'
+import { enterConsole } from './sign-in.ts'
 
 setDefaultTimeout(60_000)
 
@@ -35,9 +36,7 @@ beforeAll(async () => {
   browser = await openBrowser()
   page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   await page.addInitScript(RECORD)
-  await page.goto(await sample.link())
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByText('Live', { exact: true }).waitFor()
+  await enterConsole(page, sample.gateway)
 })
 afterAll(async () => {
   await browser.close()

@@ -1,4 +1,4 @@
-/** A console with something to see, for tests and for pictures: two upstreams, of which one fails, requests that were paid and refused, and an operator’s way in. */
+/** A console with something to see, for tests and for pictures: two upstreams, of which one fails, and requests that were paid and refused. */
 
 import type { Catalog } from '../../src/core/catalog.ts'
 import { picos } from '../../src/core/money.ts'
@@ -9,8 +9,6 @@ import { makeTestModel } from '../support/world.ts'
 
 export type SampleConsole = Readonly<{
   gateway: TestGateway
-  /** Signs an operator in, once. */
-  link(): Promise<string>
   /** Pays for one stream. */
   pay(): Promise<void>
   stop(): Promise<void>
@@ -49,12 +47,6 @@ export async function sampleConsole(): Promise<SampleConsole> {
   await (await gateway.post('/v1/messages', 'sk-wrong', {})).text()
   return {
     gateway,
-    link: async () => {
-      const people = gateway.people()
-      const person = await people.known('operator@example.com')
-      await people.memberships.makeOperator(person.id)
-      return people.signInLink('console', person)
-    },
     pay: () => ask(MODEL_ID),
     stop: () => stopAll(gateway, [well, ill]),
   }

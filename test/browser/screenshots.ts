@@ -13,6 +13,7 @@ import { openBrowser } from './chromium.ts'
 import { sampleBooks } from './sample-books.ts'
 import { sampleConsole } from './sample-console.ts'
 import { sampleHistory } from './sample-history.ts'
+import { enterConsole } from './sign-in.ts'
 
 const folder = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'tollgate-pages-'))
 mkdirSync(folder, { recursive: true })
@@ -39,9 +40,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await page.goto(`${gateway.operatorUrl}${path}`)
       await page.screenshot({ path: file(path.slice('/docs/'.length).replace('/', '-')), fullPage: true })
     }
-    await page.goto(await operators.link())
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByText('Live', { exact: true }).waitFor()
+    await enterConsole(page, operators.gateway)
     for (let second = 0; second < 5; second++) {
       await operators.pay()
       await Bun.sleep(900)

@@ -18,3 +18,9 @@ export async function signIn(
   await page.goto(await people.signInLink(listener, person))
   await page.getByRole('button', { name: 'Sign in' }).click()
 }
+
+/** An operator is signed in, and the overview shows this moment. */
+export async function enterConsole(page: Page, gateway: Pick<TestGateway, 'people'>): Promise<void> {
+  await signIn(page, gateway, 'console', { email: 'operator@example.com' })
+  await page.getByText('Live', { exact: true }).waitFor()
+}
